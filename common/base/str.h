@@ -1,0 +1,23 @@
+/* Small text helpers: bounded copies, strict numbers, hex. */
+#ifndef FEDLANE_BASE_STR_H
+#define FEDLANE_BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "common/base/err.h"
+
+/* Copies all of src or nothing: ERR_INVALID_FIELD when it does not fit. */
+enum err str_copy(char *dst, size_t dst_size, const char *src) MUST_CHECK;
+bool str_eq(const char *a, const char *b); /* NULL equals only NULL */
+bool str_has_prefix(const char *s, const char *prefix);
+/* The whole text must be one decimal number: no sign for u64, no blanks, no overflow. */
+enum err str_to_u64(const char *s, uint64_t *out) MUST_CHECK;
+enum err str_to_i64(const char *s, int64_t *out) MUST_CHECK;
+enum err str_to_double(const char *s, double *out) MUST_CHECK; /* finite only, '.' whatever the locale */
+void hex_encode(const uint8_t *bytes, size_t n, char *out /* 2n+1 */);
+/* Lower case only; ERR_INVALID_FIELD when it is not exactly 2n hex digits. */
+enum err hex_decode(const char *hex, uint8_t *out, size_t n) MUST_CHECK;
+bool utf8_is_valid(const char *s, size_t n);
+
+#endif

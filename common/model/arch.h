@@ -1,0 +1,44 @@
+/* A model's architecture as the run spec's "model" object says it, without any arithmetic: which layers in which order,
+ * their shapes, the tensors they own and how those start. The server reads it to know a run's tensors; common/nn builds
+ * trainable layers from it. A model may instead only name its tensors, for trainers that bring their own code. */
+#ifndef FEDLANE_MODEL_ARCH_H
+#define FEDLANE_MODEL_ARCH_H
+
+#include <jansson.h>
+#include "common/tensor/tensor.h"
+
+enum layer_type { LAYER_DENSE, LAYER_RELU, LAYER_TYPE_COUNT };
+enum loss_type { LOSS_SOFTMAX_CROSS_ENTROPY };
+enum init_type { INIT_ZEROS, INIT_GLOROT_UNIFORM, INIT_HE_NORMAL };
+
+struct arch_layer {
+    enum layer_type type;
+    int64_t num_inputs, num_outputs; /* features per example */
+    int weight_tensor, bias_tensor;  /* index in tensors; -1 where the layer has none */
+};
+
+struct arch {
+    struct tensor_table tensors; /* names follow PyTorch's Sequential: "0.weight" [out, in], "0.bias" [out] */
+    enum init_type init;
+    bool has_layers; /* false: tensors only; then nothing below is set */
+    int num_input_dims;
+    int64_t input[LIMIT_TENSOR_DIMS];
+    int64_t num_features; /* product of input */
+    struct arch_layer *layers;
+    size_t num_layers;
+    enum loss_type loss;
+    int64_t num_classes; /* outputs of the last layer */
+};
+
+/* {"input": [784], "layers": [{"type": "dense", "units": 10}], "loss": "softmax_cross_entropy", "init": "zeros"} or
+ * {"tensors": [{"name", "shape", "dtype"}], "init"}. `init` defaults to "glorot_uniform" with layers, "zeros" without;
+ * `loss` to softmax_cross_entropy. Faults name the field: "model.layers[1].units". Unknown fields are refused. */
+enum err arch_parse(const json_t *model, struct arch **out, struct fault *fault) MUST_CHECK;
+void arch_free(struct arch *a);
+const char *layer_type_name(enum layer_type t);
+/* The initial parameters under a seed: streams RNG_INIT_WEIGHTS, a = tensor index. Tensors of one dimension or less (biases)
+ * start at 0. fan_in = product of shape[1..], fan_out = shape[0]. zeros; glorot_uniform U(-s, s), s = sqrt(6 / (fan_in +
+ * fan_out)); he_normal N(0, 2 / fan_in). Carried tensors start at 0 and are not written here. */
+enum err arch_init_params(const struct arch *a, uint64_t seed, float *out_params) MUST_CHECK;
+
+#endif
