@@ -1,0 +1,1 @@
+include tests/unit/base/local.mk

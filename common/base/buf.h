@@ -20,7 +20,7 @@ void buf_clear(struct buf *b);    /* len = 0, keeps the memory */
 enum err buf_append(struct buf *b, const void *bytes, size_t n) MUST_CHECK;
 enum err buf_puts(struct buf *b, const char *text) MUST_CHECK;
 enum err buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3) MUST_CHECK;
-enum err buf_vprintf(struct buf *b, const char *fmt, va_list ap) MUST_CHECK;
+enum err buf_vprintf(struct buf *b, const char *fmt, va_list ap) PRINTF_LIKE(2, 0) MUST_CHECK;
 /* Room for n more bytes behind len; the caller writes them and adds to len. */
 enum err buf_reserve(struct buf *b, size_t n) MUST_CHECK;
 /* The bytes move to the caller (free()); the buffer is empty again. Never NULL on ERR_OK. */

@@ -1,0 +1,111 @@
+#include "common/crypto/token.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "common/base/buf.h"
+#include "common/base/file.h"
+#include "common/base/limits.h"
+#include "common/base/str.h"
+#include "common/crypto/random.h"
+
+#define TOKEN_PREFIX "fl_"
+
+enum err token_new(char out[TOKEN_SIZE], char out_sha256[SHA256_HEX_SIZE])
+{
+    uint8_t secret[32];
+    enum err e = random_bytes(secret, sizeof secret);
+    if (e)
+        return e;
+    memcpy(out, TOKEN_PREFIX, sizeof TOKEN_PREFIX - 1);
+    hex_encode(secret, sizeof secret, out + sizeof TOKEN_PREFIX - 1);
+    OPENSSL_cleanse(secret, sizeof secret);
+    return token_hash(out, out_sha256);
+}
+
+enum err token_hash(const char *token, char out_sha256[SHA256_HEX_SIZE])
+{
+    return sha256_hex(token, strlen(token), out_sha256);
+}
+
+bool token_hash_equal(const char *a_hex, const char *b_hex)
+{
+    const size_t n = SHA256_HEX_SIZE - 1;
+    return strnlen(a_hex, n + 1) == n && strnlen(b_hex, n + 1) == n && CRYPTO_memcmp(a_hex, b_hex, n) == 0;
+}
+
+/* It will stand in a header: visible ASCII only. */
+static bool is_token_text(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (s[i] <= ' ' || s[i] > '~')
+            return false;
+    return true;
+}
+
+enum err token_file_read(const char *path, char *out, size_t out_size, struct fault *fault)
+{
+    struct buf text = BUF_INIT(64 * KIB);
+    enum err e = file_read(path, &text, fault);
+    if (e)
+        goto out;
+    const char *first = text.data + strspn(text.data, " \t");
+    size_t n = strcspn(first, "\r\n");
+    while (n > 0 && (first[n - 1] == ' ' || first[n - 1] == '\t'))
+        n--;
+    if (n == 0)
+        e = fault_set(fault, ERR_BAD_FILE, NULL, "%s: its first line is empty; it must hold the token", path);
+    else if (n >= out_size)
+        e = fault_set(fault, ERR_BAD_FILE, NULL, "%s: its first line has %zu bytes; a token has at most %zu",
+                      path, n, out_size - 1);
+    else if (!is_token_text(first, n))
+        e = fault_set(fault, ERR_BAD_FILE, NULL,
+                      "%s: its first line holds blanks or other bytes that no token has", path);
+    if (e)
+        goto out;
+    memcpy(out, first, n);
+    out[n] = '\0';
+out:
+    if (text.data)
+        OPENSSL_cleanse(text.data, text.cap);
+    buf_release(&text);
+    return e;
+}
+
+static enum err write_all(int fd, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t written = write(fd, bytes, n);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return ERR_IO;
+        bytes += written;
+        n -= (size_t)written;
+    }
+    return ERR_OK;
+}
+
+enum err token_file_write(const char *path, const char *token, struct fault *fault)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (fd < 0 && errno == EEXIST)
+        return fault_set(fault, ERR_CONFLICT, NULL, "%s: already exists; remove it or name another file",
+                         path);
+    if (fd < 0)
+        return fault_set(fault, ERR_IO, NULL, "%s: cannot create: %s", path, strerror(errno));
+    enum err e = write_all(fd, token, strlen(token));
+    if (!e)
+        e = write_all(fd, "\n", 1);
+    if (!e && fsync(fd) != 0)
+        e = ERR_IO;
+    if (e) {
+        e = fault_set(fault, e, NULL, "%s: cannot write: %s", path, strerror(errno));
+        (void)unlink(path);
+    }
+    (void)close(fd);
+    return e;
+}
