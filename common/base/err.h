@@ -40,8 +40,8 @@
     X(RATE_LIMITED, 429, true, "rate_limited")                                                                \
     X(HEADERS_TOO_LARGE, 431, false, "headers_too_large")                                                     \
     X(INTERNAL, 500, false, "internal")                                                                       \
-    X(NO_MEMORY, 503, true, "unavailable")                                                                    \
     X(UNAVAILABLE, 503, true, "unavailable")                                                                  \
+    X(NO_MEMORY, 503, true, "unavailable")                                                                    \
     X(TOO_MANY_WAITERS, 503, true, "too_many_waiters")                                                        \
     X(STORAGE_FULL, 507, true, "storage_full")                                                                \
     /* Below here: never sent as they are; a handler turns them into one of the above. */                     \
@@ -82,7 +82,7 @@ struct fault {
 
 /* Fills `f` (which may be NULL) and returns `e`. `field` may be NULL. */
 enum err fault_set(struct fault *f, enum err e, const char *field, const char *fmt, ...) PRINTF_LIKE(4, 5);
-/* Prefixes the field path: "units" inside "model.layers[1]" becomes "model.layers[1].units". Returns f->err. */
+/* Prefixes the field path of `f` (not NULL): "units" inside "model.layers[1]" becomes "model.layers[1].units". Returns f->err. */
 enum err fault_within(struct fault *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* A broken invariant: says where on stderr and aborts. */

@@ -17,6 +17,6 @@ struct entropy {
 
 /* Two ids made in one millisecond by the same process sort in the order they were made only by chance. */
 enum err id_new(const struct entropy *e, int64_t now_ms, char out[ID_SIZE]) MUST_CHECK;
-bool id_is_valid(const char *text);
+bool id_is_valid(const char *text); /* 32 lower-case hex digits; any version */
 
 #endif

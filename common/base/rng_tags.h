@@ -25,7 +25,7 @@ enum rng_tag {
     RNG_ORDER_IN_CLASS = 19,      /* a = class */
     RNG_DROPOUT = 20,
     RNG_STRAGGLER_KIND = 21,
-    RNG_RETRY_JITTER = 22,        /* a = attempt */
+    RNG_RETRY_JITTER = 22,        /* a = attempt, b = request */
     RNG_SIMULATED_IDS = 23,
 };
 

@@ -26,7 +26,7 @@ struct json_field {
     enum json_kind kind;
     size_t offset;     /* of the member in the caller's struct, which already holds the defaults */
     bool is_required;
-    double min, max;
+    double min, max; /* both 0: no bounds (text: at most LIMIT_TEXT bytes) */
     const char *const *choices; /* NULL-ended */
     bool allow_null;   /* null leaves the default */
     long is_set_offset; /* offset of a bool that says whether the field was there; -1 when nobody asks */
