@@ -1,0 +1,162 @@
+#include "common/fl/average.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/base/str.h"
+
+typedef float float4 __attribute__((vector_size(16)));
+typedef double double4 __attribute__((vector_size(32)));
+
+enum err average_init(struct average *a, size_t capacity)
+{
+    *a = (struct average){.capacity = capacity};
+    a->acc = malloc((capacity ? capacity : 1) * sizeof *a->acc);
+    return a->acc ? ERR_OK : ERR_NO_MEMORY;
+}
+
+void average_release(struct average *a)
+{
+    free(a->acc);
+    *a = (struct average){0};
+}
+
+void average_begin(struct average *a, size_t num_elements)
+{
+    if (num_elements > a->capacity)
+        bug("a range of %zu elements in an average with room for %zu", num_elements, a->capacity);
+    a->num_elements = num_elements;
+    a->total = 0;
+    a->last_ordinal = -1;
+    memset(a->acc, 0, num_elements * sizeof *a->acc);
+}
+
+void average_add(struct average *a, int64_t ordinal, double weight, const float *values)
+{
+    size_t i = 0, n = a->num_elements;
+    double *acc = a->acc;
+    if (ordinal <= a->last_ordinal)
+        bug("device %lld added to an average after device %lld", (long long)ordinal,
+            (long long)a->last_ordinal);
+    if (!(weight >= 0) || !isfinite(weight))
+        bug("weight %g of device %lld", weight, (long long)ordinal);
+    a->last_ordinal = ordinal;
+    a->total += weight;
+    for (; i + 4 <= n; i += 4) {
+        float4 v;
+        double4 sum;
+        memcpy(&v, values + i, sizeof v);
+        memcpy(&sum, acc + i, sizeof sum);
+        sum += weight * __builtin_convertvector(v, double4);
+        memcpy(acc + i, &sum, sizeof sum);
+    }
+    for (; i < n; i++)
+        acc[i] += weight * (double)values[i];
+}
+
+enum err average_finish(const struct average *a, float *out)
+{
+    if (!(a->total > 0))
+        return ERR_INVALID_UPDATE;
+    for (size_t i = 0; i < a->num_elements; i++)
+        out[i] = (float)(a->acc[i] / a->total);
+    return ERR_OK;
+}
+
+enum err average_blocks(const int64_t *ordinals, const double *weights, const float *const *values,
+                        size_t num_devices, size_t num_params, float *out)
+{
+    struct average a;
+    enum err err = average_init(&a, AVERAGE_RANGE);
+    for (size_t from = 0; !err && (from < num_params || from == 0); from += AVERAGE_RANGE) {
+        size_t some = num_params - from < AVERAGE_RANGE ? num_params - from : AVERAGE_RANGE;
+        average_begin(&a, some);
+        for (size_t k = 0; k < num_devices; k++)
+            average_add(&a, ordinals[k], weights[k], values[k] + from);
+        err = average_finish(&a, out + from);
+    }
+    average_release(&a);
+    return err;
+}
+
+static const char *const weighting_names[] = {"num_examples", "uniform"};
+
+enum err weighting_parse(const char *name, enum weighting *out)
+{
+    for (int i = 0; i < 2; i++) {
+        if (str_eq(name, weighting_names[i])) {
+            *out = (enum weighting)i;
+            return ERR_OK;
+        }
+    }
+    return ERR_INVALID_FIELD;
+}
+
+const char *weighting_name(enum weighting w)
+{
+    return weighting_names[w];
+}
+
+/* The largest weight that a device may have, given that those above `cap` are held at it. */
+static double next_cap(const double *weights, size_t n, double cap, double fraction)
+{
+    double rest = 0;
+    size_t num_capped = 0;
+    for (size_t k = 0; k < n; k++) {
+        if (weights[k] > cap)
+            num_capped++;
+        else
+            rest += weights[k];
+    }
+    return fraction * rest / (1 - fraction * (double)num_capped);
+}
+
+static void bound_shares(double *weights, size_t n, double fraction)
+{
+    size_t num_positive = 0, num_capped = 0, before;
+    for (size_t k = 0; k < n; k++)
+        num_positive += weights[k] > 0;
+    if (fraction * (double)num_positive <= 1) {
+        for (size_t k = 0; k < n; k++)
+            weights[k] = weights[k] > 0;
+        return;
+    }
+    /* Each pass holds more devices at a lower cap, until nobody is above it. */
+    double cap = INFINITY;
+    do {
+        before = num_capped;
+        cap = next_cap(weights, n, cap, fraction);
+        num_capped = 0;
+        for (size_t k = 0; k < n; k++)
+            num_capped += weights[k] > cap;
+    } while (num_capped > before);
+    for (size_t k = 0; k < n; k++) {
+        if (weights[k] > cap)
+            weights[k] = cap;
+    }
+}
+
+enum err average_weights(enum weighting weighting, double max_weight_fraction, const int64_t *num_examples,
+                         size_t num_devices, double *out_weights, struct fault *fault)
+{
+    bool has_weight = false;
+    if (!(max_weight_fraction > 0) || max_weight_fraction > 1)
+        return fault_set(fault, ERR_INVALID_FIELD, "max_weight_fraction",
+                         "must be above 0 and at most 1, not %g", max_weight_fraction);
+    for (size_t k = 0; k < num_devices; k++) {
+        if (num_examples[k] < 0)
+            return fault_set(fault, ERR_INVALID_FIELD, "num_examples", "must be 0 or more, not %lld",
+                             (long long)num_examples[k]);
+        out_weights[k] = (double)num_examples[k];
+        if (weighting == WEIGHTING_UNIFORM && num_examples[k] > 0)
+            out_weights[k] = 1;
+        has_weight = has_weight || num_examples[k] > 0;
+    }
+    if (!has_weight)
+        return fault_set(fault, ERR_INVALID_UPDATE, NULL,
+                         "none of the %zu updates has a training example, so there is nothing to average",
+                         num_devices);
+    if (max_weight_fraction < 1)
+        bound_shares(out_weights, num_devices, max_weight_fraction);
+    return ERR_OK;
+}

@@ -1,0 +1,19 @@
+/* What the reader in memory and the streaming checker share. */
+#ifndef FEDLANE_TENSOR_SAFETENSORS_INTERNAL_H
+#define FEDLANE_TENSOR_SAFETENSORS_INTERNAL_H
+
+#include "common/tensor/safetensors.h"
+
+/* The most bytes of JSON that a file for this table may have: 64 KiB for metadata and 2 KiB for each tensor,
+ * and never more than LIMIT_SAFETENSORS_HEADER. A sender cannot make us hold a large document for a small
+ * model. */
+uint64_t safetensors_header_limit(const struct tensor_table *table);
+/* ERR_INVALID_SAFETENSORS where a header's announced length is above that limit. */
+enum err safetensors_check_length(uint64_t json_bytes, const struct tensor_table *table,
+                                  struct fault *fault) MUST_CHECK;
+/* The little-endian length field. */
+uint64_t safetensors_get_length(const uint8_t bytes[8]);
+/* Fills the fault for element `index` of a tensor; returns ERR_NON_FINITE. */
+enum err safetensors_refuse_non_finite(const char *name, uint64_t index, struct fault *fault) MUST_CHECK;
+
+#endif
