@@ -24,8 +24,8 @@
     X(NUM, grad_norm_end)                                                                                    \
     X(NUM, gamma)                                                                                            \
     X(NUM, update_norm)                                                                                      \
-    X(INT, compute_ms)                                                                                       \
-    X(INT, download_ms)                                                                                      \
+    X(NUM, compute_ms)                                                                                       \
+    X(NUM, download_ms)                                                                                      \
     X(TEXT, stop_reason) /* STOP_REASON_* */                                                                 \
     /* The evaluation of the weights that the task came with. */                                             \
     X(NUM, eval_train_loss)                                                                                  \
