@@ -1,1 +1,3 @@
 include tests/unit/base/local.mk
+include tests/unit/tensor/local.mk
+include tests/unit/model/local.mk

@@ -1,0 +1,38 @@
+/* What unit tests share: golden data and the runner. */
+#ifndef FEDLANE_TESTS_SUPPORT_UNIT_H
+#define FEDLANE_TESTS_SUPPORT_UNIT_H
+
+#include <check.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A document of tests/data; the caller decrefs. */
+static inline json_t *unit_golden(const char *name)
+{
+    const char *srcdir = getenv("srcdir");
+    char path[512];
+    json_error_t error;
+    (void)snprintf(path, sizeof path, "%s/tests/data/%s", srcdir ? srcdir : ".", name);
+    json_t *root = json_load_file(path, 0, &error);
+    ck_assert_msg(root != NULL, "%s: %s", path, error.text);
+    return root;
+}
+
+/* Runs a suite of one case; for `return unit_run(...)` in main. */
+static inline int unit_run(const char *name, const TTest *const *tests, size_t num_tests)
+{
+    Suite *suite = suite_create(name);
+    TCase *tc = tcase_create(name);
+    tcase_set_timeout(tc, 120);
+    for (size_t i = 0; i < num_tests; i++)
+        tcase_add_test(tc, tests[i]);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
+
+#endif

@@ -1,0 +1,223 @@
+#include <math.h>
+#include <string.h>
+#include "common/base/rng.h"
+#include "common/json/json_spec.h"
+#include "common/model/arch.h"
+#include "tests/support/unit.h"
+
+static enum err parse(const char *text, struct arch **out, struct fault *fault)
+{
+    json_t *root = NULL;
+    *out = NULL;
+    *fault = FAULT_NONE;
+    ck_assert_int_eq(json_text_parse(text, strlen(text), &root, NULL), ERR_OK);
+    enum err err = arch_parse(root, out, fault);
+    json_decref(root);
+    return err;
+}
+
+START_TEST(test_softmax_regression)
+{
+    struct arch *a;
+    struct fault fault;
+    ck_assert_int_eq(parse("{\"input\": [784], \"layers\": [{\"type\": \"dense\", \"units\": 10}], "
+                           "\"loss\": \"softmax_cross_entropy\", \"init\": \"zeros\"}",
+                           &a, &fault),
+                     ERR_OK);
+    ck_assert(a->has_layers);
+    ck_assert_int_eq(a->num_features, 784);
+    ck_assert_int_eq(a->num_classes, 10);
+    ck_assert_int_eq(a->init, INIT_ZEROS);
+    ck_assert_uint_eq(a->tensors.count, 2);
+    ck_assert_str_eq(a->tensors.items[0].name, "0.weight");
+    ck_assert_int_eq(a->tensors.items[0].shape[0], 10);
+    ck_assert_int_eq(a->tensors.items[0].shape[1], 784);
+    ck_assert_str_eq(a->tensors.items[1].name, "0.bias");
+    ck_assert_int_eq(a->tensors.items[1].offset, 7840);
+    ck_assert_int_eq(a->tensors.num_params, 7850);
+    arch_free(a);
+}
+END_TEST
+
+START_TEST(test_mlp_names_follow_positions)
+{
+    struct arch *a;
+    struct fault fault;
+    ck_assert_int_eq(
+        parse(
+            "{\"input\": [28, 28], \"layers\": [{\"type\": \"dense\", \"units\": 200}, {\"type\": \"relu\"}, "
+            "{\"type\": \"dense\", \"units\": 10}]}",
+            &a, &fault),
+        ERR_OK);
+    ck_assert_int_eq(a->init, INIT_GLOROT_UNIFORM);
+    ck_assert_int_eq(a->loss, LOSS_SOFTMAX_CROSS_ENTROPY);
+    ck_assert_int_eq(a->num_input_dims, 2);
+    ck_assert_int_eq(a->num_features, 784);
+    ck_assert_uint_eq(a->num_layers, 3);
+    ck_assert_int_eq(a->layers[1].type, LAYER_RELU);
+    ck_assert_int_eq(a->layers[1].weight_tensor, -1);
+    ck_assert_int_eq(a->layers[1].num_outputs, 200);
+    ck_assert_int_eq(a->layers[2].weight_tensor, 2);
+    ck_assert_int_eq(a->layers[2].bias_tensor, 3);
+    ck_assert_str_eq(a->tensors.items[2].name, "2.weight");
+    ck_assert_str_eq(layer_type_name(a->layers[1].type), "relu");
+    arch_free(a);
+}
+END_TEST
+
+START_TEST(test_tensors_only)
+{
+    struct arch *a;
+    struct fault fault;
+    ck_assert_int_eq(parse("{\"tensors\": [{\"name\": \"w\", \"shape\": [3, 2]}, {\"name\": \"n\", "
+                           "\"shape\": [], \"dtype\": "
+                           "\"I64\"}]}",
+                           &a, &fault),
+                     ERR_OK);
+    ck_assert(!a->has_layers);
+    ck_assert_int_eq(a->init, INIT_ZEROS);
+    ck_assert_int_eq(a->tensors.num_params, 6);
+    ck_assert_int_eq(a->tensors.carried_bytes, 8);
+    arch_free(a);
+}
+END_TEST
+
+START_TEST(test_faults_name_the_field)
+{
+    static const struct {
+        const char *json, *field;
+        enum err err;
+    } cases[] = {
+        {"{}", "model.input", ERR_MISSING_FIELD},
+        {"[]", NULL, ERR_INVALID_FIELD},
+        {"{\"input\": [4]}", "model.layers", ERR_MISSING_FIELD},
+        {"{\"input\": [], \"layers\": [{\"type\": \"dense\", \"units\": 3}]}", "model.input",
+         ERR_INVALID_FIELD},
+        {"{\"input\": [0], \"layers\": [{\"type\": \"dense\", \"units\": 3}]}", "model.input",
+         ERR_INVALID_FIELD},
+        {"{\"input\": [4.5], \"layers\": [{\"type\": \"dense\", \"units\": 3}]}", "model.input",
+         ERR_INVALID_FIELD},
+        {"{\"input\": [100000, 100000], \"layers\": [{\"type\": \"dense\", \"units\": 3}]}", "model.input",
+         ERR_INVALID_FIELD},
+        {"{\"input\": [4], \"layers\": []}", "model.layers", ERR_INVALID_FIELD},
+        {"{\"input\": [4], \"layers\": [{\"type\": \"dense\"}]}", "model.layers[0].units", ERR_MISSING_FIELD},
+        {"{\"input\": [4], \"layers\": [{\"type\": \"relu\"}, {\"type\": \"dense\", \"units\": 0}]}",
+         "model.layers[1].units", ERR_INVALID_FIELD},
+        {"{\"input\": [4], \"layers\": [{\"type\": \"relu\", \"units\": 4}]}", "model.layers[0].units",
+         ERR_UNKNOWN_FIELD},
+        {"{\"input\": [4], \"layers\": [{\"type\": \"conv\"}]}", "model.layers[0].type", ERR_INVALID_FIELD},
+        {"{\"input\": [4], \"layers\": [{\"type\": \"relu\"}]}", "model.layers", ERR_INVALID_FIELD},
+        {"{\"input\": [4], \"layers\": [{\"type\": \"dense\", \"units\": 1}]}", "model.layers",
+         ERR_INVALID_FIELD},
+        {"{\"input\": [4], \"layers\": [{\"type\": \"dense\", \"units\": 4}, {\"type\": \"relu\"}]}",
+         "model.layers", ERR_INVALID_FIELD},
+        {"{\"input\": [1000000], \"layers\": [{\"type\": \"dense\", \"units\": 1000000}]}",
+         "model.layers[0].units", ERR_INVALID_FIELD},
+        {"{\"input\": [4], \"layers\": [{\"type\": \"dense\", \"units\": 3}], \"lr\": 1}", "model.lr",
+         ERR_UNKNOWN_FIELD},
+        {"{\"input\": [4], \"layers\": [{\"type\": \"dense\", \"units\": 3}], \"init\": \"ones\"}",
+         "model.init", ERR_INVALID_FIELD},
+        {"{\"input\": [4], \"layers\": [{\"type\": \"dense\", \"units\": 3}], \"loss\": \"mse\"}",
+         "model.loss", ERR_INVALID_FIELD},
+        {"{\"tensors\": [{\"name\": \"w\", \"shape\": [3]}], \"input\": [3]}", "model.input",
+         ERR_UNKNOWN_FIELD},
+        {"{\"tensors\": [{\"name\": \"w\", \"shape\": [3]}, {\"name\": \"w\", \"shape\": [3]}]}",
+         "model.tensors[1].name", ERR_INVALID_FIELD},
+        {"{\"tensors\": [{\"name\": \"w\", \"shape\": [-3]}]}", "model.tensors[0].shape", ERR_INVALID_FIELD},
+        {"{\"tensors\": [{\"name\": \"w\", \"shape\": [3], \"dtype\": \"F16\"}]}", "model.tensors[0].dtype",
+         ERR_INVALID_FIELD},
+        {"{\"tensors\": [{\"name\": \"w\", \"shape\": [3], \"dtype\": \"FP32\"}]}", "model.tensors[0].dtype",
+         ERR_INVALID_FIELD},
+        {"{\"tensors\": [{\"shape\": [3]}]}", "model.tensors[0].name", ERR_MISSING_FIELD},
+        {"{\"tensors\": [{\"name\": \"n\", \"shape\": [3], \"dtype\": \"I64\"}]}", "model.tensors",
+         ERR_INVALID_FIELD},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arch *a;
+        struct fault fault;
+        enum err err = parse(cases[i].json, &a, &fault);
+        ck_assert_msg(err == cases[i].err, "%s: %s", cases[i].json, err_name(err));
+        ck_assert_ptr_null(a);
+        if (cases[i].field)
+            ck_assert_msg(strcmp(fault.field, cases[i].field) == 0, "%s: field %s", cases[i].json,
+                          fault.field);
+        ck_assert_uint_gt(strlen(fault.detail), 0);
+    }
+}
+END_TEST
+
+static float *init_of(const char *init, uint64_t seed, struct arch **out)
+{
+    char text[256];
+    struct fault fault;
+    (void)snprintf(text, sizeof text,
+                   "{\"input\": [300], \"layers\": [{\"type\": \"dense\", \"units\": 40}, {\"type\": "
+                   "\"relu\"}, {\"type\": "
+                   "\"dense\", \"units\": 10}], \"init\": \"%s\"}",
+                   init);
+    ck_assert_int_eq(parse(text, out, &fault), ERR_OK);
+    float *params = malloc((size_t)(*out)->tensors.num_params * sizeof *params);
+    ck_assert_ptr_nonnull(params);
+    ck_assert_int_eq(arch_init_params(*out, seed, params), ERR_OK);
+    return params;
+}
+
+START_TEST(test_zeros)
+{
+    struct arch *a;
+    float *params = init_of("zeros", 1, &a);
+    for (int64_t i = 0; i < a->tensors.num_params; i++)
+        ck_assert(params[i] == 0);
+    free(params);
+    arch_free(a);
+}
+END_TEST
+
+START_TEST(test_glorot_uniform)
+{
+    struct arch *a;
+    float *params = init_of("glorot_uniform", 5, &a);
+    const struct tensor_spec *second = tensor_table_find(&a->tensors, "2.weight");
+    double bound = sqrt(6.0 / 340), sum = 0, square = 0;
+    for (int i = 0; i < 12000; i++) {
+        ck_assert(fabs((double)params[i]) <= bound);
+        sum += (double)params[i];
+        square += (double)params[i] * (double)params[i];
+    }
+    ck_assert_double_lt(fabs(sum / 12000), 0.01 * bound);
+    ck_assert_double_lt(fabs(square / 12000 / (bound * bound / 3) - 1), 0.03);
+    for (int i = 12000; i < 12040; i++)
+        ck_assert(params[i] == 0);
+    double u = rng_uniform(rng_key(5, RNG_INIT_WEIGHTS, 2, 0, 0), 7);
+    ck_assert(params[second->offset + 7] == (float)(sqrt(6.0 / 50) * (2 * u - 1)));
+    free(params);
+    arch_free(a);
+}
+END_TEST
+
+START_TEST(test_he_normal)
+{
+    struct arch *a;
+    float *params = init_of("he_normal", 5, &a);
+    double square = 0;
+    for (int i = 0; i < 12000; i++)
+        square += (double)params[i] * (double)params[i];
+    ck_assert_double_lt(fabs(square / 12000 / (2.0 / 300) - 1), 0.03);
+    double z = rng_normal(rng_key(5, RNG_INIT_WEIGHTS, 0, 0, 0), 3);
+    ck_assert(params[3] == (float)(sqrt(2.0 / 300) * z));
+    free(params);
+    arch_free(a);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {test_softmax_regression,
+                                  test_mlp_names_follow_positions,
+                                  test_tensors_only,
+                                  test_faults_name_the_field,
+                                  test_zeros,
+                                  test_glorot_uniform,
+                                  test_he_normal};
+    return unit_run("arch", tests, sizeof tests / sizeof *tests);
+}
