@@ -1,0 +1,272 @@
+"""Real processes for scenario tests: a server, workers, the CLI, and a small HTTP client. Standard library only.
+
+A test is a script: it defines test_* functions and ends with harness.main(globals()). Exit status 77 skips."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import urllib.error
+import urllib.parse
+import urllib.request
+
+SRC = os.path.abspath(os.environ.get("top_srcdir", os.path.join(os.path.dirname(__file__), "..", "..")))
+BUILD = os.path.abspath(os.environ.get("top_builddir", os.path.join(SRC, "build")))
+BIN = os.path.join(BUILD, "bin")
+TIMEOUT_S = float(os.environ.get("FEDLANE_TEST_TIMEOUT_S", "120"))
+FULL = os.environ.get("FEDLANE_FULL") == "yes"
+
+
+def program(name):
+    return os.path.join(BIN, name)
+
+
+def skip(why):
+    print("skipped: " + why)
+    sys.exit(77)
+
+
+def wait_for(condition, what, timeout_s=None):
+    """Waits until condition() is true and returns its value; the deadline only bounds a broken test."""
+    deadline = time.monotonic() + (timeout_s or TIMEOUT_S)
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError("waited too long for " + what)
+        time.sleep(0.01)
+
+
+class Reply:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    def __repr__(self):
+        return "%d %r" % (self.status, self.body[:600])
+
+
+class Client:
+    """One caller with one token."""
+
+    def __init__(self, url, token=None):
+        self.url, self.token = url, token
+
+    def request(self, method, path, body=None, headers=None, timeout=None):
+        headers = dict(headers or {})
+        data = None
+        if body is not None:
+            if isinstance(body, (bytes, bytearray)):
+                data = bytes(body)
+            else:
+                data = json.dumps(body).encode()
+                headers.setdefault("Content-Type", "application/json")
+        if self.token and "Authorization" not in headers:
+            headers["Authorization"] = "Bearer " + self.token
+        request = urllib.request.Request(self.url + path, data=data, method=method, headers=headers)
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(request, timeout=timeout or TIMEOUT_S) as reply:
+                return Reply(reply.status, reply.headers, reply.read())
+        except urllib.error.HTTPError as error:
+            return Reply(error.code, error.headers, error.read())
+
+    def get(self, path, **kw):
+        return self.request("GET", path, **kw)
+
+    def post(self, path, body=None, **kw):
+        return self.request("POST", path, body if body is not None else None, **kw)
+
+    def ok(self, method, path, body=None, **kw):
+        reply = self.request(method, path, body, **kw)
+        assert 200 <= reply.status < 300, "%s %s: %r" % (method, path, reply)
+        return reply.json if reply.body and "json" in reply.headers.get("Content-Type", "") else reply
+
+
+class Process:
+    def __init__(self, argv, log_path, env=None):
+        self.argv, self.log_path = argv, log_path
+        self.log = open(log_path, "ab")
+        self.process = subprocess.Popen(argv, stdout=self.log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                        env=dict(os.environ, **(env or {})))
+
+    def text(self):
+        with open(self.log_path, "rb") as f:
+            return f.read().decode(errors="replace")
+
+    def running(self):
+        return self.process.poll() is None
+
+    def kill(self):
+        if self.running():
+            self.process.kill()
+        self.process.wait()
+        self.log.close()
+
+    def stop(self, timeout_s=30):
+        """SIGTERM; returns the exit status."""
+        if self.running():
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError("%s did not stop on SIGTERM:\n%s" % (self.argv[0], self.text()[-3000:]))
+        self.log.close()
+        return status
+
+    def wait(self, timeout_s=None):
+        status = self.process.wait(timeout_s or TIMEOUT_S)
+        self.log.close()
+        return status
+
+
+def free_port():
+    import socket
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Lab:
+    """A folder with a server and workers in it; everything is killed and removed at the end."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="fedlane-test-")
+        self.data_dir = os.path.join(self.folder, "data")
+        self.processes = []
+        self.server = None
+        self.port = None
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, value):
+        path = self.path(name)
+        with open(path, "w") as f:
+            f.write(value if isinstance(value, str) else json.dumps(value))
+        return path
+
+    def start_server(self, *options):
+        """Starts (again, on the same port and data) and waits until it is ready."""
+        if self.port is None:
+            self.port = free_port()
+        self.url = "http://127.0.0.1:%d" % self.port
+        self.server = Process([program("fedlane-server"), "--data-dir", self.data_dir,
+                               "--listen", "127.0.0.1:%d" % self.port, *options], self.path("server.log"))
+        self.processes.append(self.server)
+
+        def ready():
+            assert self.server.running(), "the server ended:\n" + self.server.text()[-3000:]
+            try:
+                return Client(self.url).get("/readyz", timeout=5).status == 200
+            except OSError:
+                return False
+        wait_for(ready, "the server to be ready")
+        self.admin = Client(self.url, self.token("admin.token"))
+        return self.server
+
+    def token(self, name):
+        with open(os.path.join(self.data_dir, name)) as f:
+            return f.read().strip()
+
+    def enroll_file(self):
+        return os.path.join(self.data_dir, "enrollment.token")
+
+    def start_worker(self, data, devices, name="worker", threads=1, options=(), state=None):
+        worker = Process([program("fedlane-worker"), "--server", self.url, "--enroll-token-file", self.enroll_file(),
+                          "--data", self.write(name + ".data.json", data), "--devices", devices,
+                          "--threads", str(threads), "--state-dir", state or self.path(name + ".state"), *options],
+                         self.path(name + ".log"))
+        self.processes.append(worker)
+        return worker
+
+    def cli(self, *args, check=True, env=None):
+        done = subprocess.run([program("fedlane"), *args], capture_output=True, text=True, timeout=TIMEOUT_S * 3,
+                              stdin=subprocess.DEVNULL,
+                              env=dict(os.environ, FEDLANE_SERVER=getattr(self, "url", ""),
+                                       FEDLANE_TOKEN=self.admin.token if hasattr(self, "admin") else "", **(env or {})))
+        if check:
+            assert done.returncode == 0, "fedlane %s: exit %d\n%s%s" % (args, done.returncode, done.stdout, done.stderr)
+        return done
+
+    def submit(self, spec):
+        return self.admin.ok("POST", "/api/v1/runs", spec)["id"]
+
+    def run(self, run_id):
+        return self.admin.ok("GET", "/api/v1/runs/" + run_id)
+
+    def wait_run(self, run_id, timeout_s=None):
+        def finished():
+            run = self.run(run_id)
+            return run if run["status"] == "finished" else None
+        try:
+            return wait_for(finished, "run %s to finish" % run_id, timeout_s)
+        except AssertionError:
+            raise AssertionError("run did not finish: %s\n%s" % (json.dumps(self.run(run_id)), self.logs()))
+
+    def rounds(self, run_id):
+        rounds, cursor = [], ""
+        while True:
+            page = self.admin.ok("GET", "/api/v1/runs/%s/rounds?limit=1000%s" % (run_id, cursor))
+            rounds += page["items"]
+            if not page["next_cursor"]:
+                return rounds
+            cursor = "&cursor=" + urllib.parse.quote(page["next_cursor"])
+
+    def hashes(self, run_id):
+        return [r["aggregate_sha256"] for r in self.rounds(run_id) if r.get("aggregate_sha256")]
+
+    def logs(self):
+        return "\n".join("--- %s\n%s" % (p.log_path, p.text()[-2500:]) for p in self.processes)
+
+    def close(self):
+        for process in self.processes:
+            with contextlib.suppress(Exception):
+                process.kill()
+        subprocess.run(["rm", "-rf", self.folder])
+
+
+def simulate(spec, *options, threads=1):
+    """Runs `fedlane simulate`; returns (rounds, final), each a dict."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as f:
+        json.dump(spec, f)
+    try:
+        done = subprocess.run([program("fedlane"), "simulate", f.name, "--format", "jsonl", "--threads", str(threads),
+                               *options], capture_output=True, text=True, timeout=TIMEOUT_S * 10)
+    finally:
+        os.unlink(f.name)
+    assert done.returncode == 0, "simulate: exit %d\n%s" % (done.returncode, done.stderr[-3000:])
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return [x for x in lines if x.get("type") != "final"], [x for x in lines if x.get("type") == "final"][0]
+
+
+def main(names):
+    """Runs every test_* function (or those named on the command line), each with a lab of its own."""
+    chosen = sys.argv[1:] or [n for n in names if n.startswith("test_")]
+    failed = 0
+    for name in chosen:
+        lab = Lab()
+        try:
+            names[name](lab)
+            print("ok: " + name)
+        except SystemExit:
+            raise
+        except BaseException:
+            failed += 1
+            print("FAILED: " + name)
+            traceback.print_exc(file=sys.stdout)
+            print(lab.logs())
+        finally:
+            lab.close()
+        sys.stdout.flush()
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,10 @@
+# Real processes. Each script skips (77) where what it needs is not installed.
+scenario_tests = \
+	tests/scenario/test_same_bits.py \
+	tests/scenario/test_kill.py \
+	tests/scenario/test_start.py \
+	tests/scenario/test_pitfalls.py \
+	tests/scenario/test_python_safetensors.py \
+	tests/scenario/test_openapi.py
+TESTS += $(scenario_tests)
+EXTRA_DIST += $(scenario_tests) tests/scenario/harness.py tests/scenario/specs.py tests/scenario/device.py tests/requirements.txt
