@@ -26,6 +26,7 @@
 #define LIMIT_TENSOR_NAME      200
 #define LIMIT_TENSOR_DIMS      8
 #define LIMIT_MODEL_BYTES      ((int64_t)16 * 1024 * 1024 * 1024)
+#define LIMIT_DATA_POOL        (64 * GIB)  /* the examples of one data set in memory */
 #define LIMIT_SAFETENSORS_HEADER (8 * MIB)
 #define LIMIT_METRICS_PER_REPORT 256
 #define LIMIT_METRIC_NAME      200

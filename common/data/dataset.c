@@ -1,0 +1,169 @@
+#include "common/data/dataset.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "common/base/str.h"
+#include "common/data/dataset_impl.h"
+
+static const struct {
+    const char *name;
+    source_load *load;
+} sources[] = {
+    {"synthetic", source_synthetic},
+    {"fashion_mnist", source_fashion_mnist},
+    {"idx", source_idx},
+};
+
+static enum err find_source(const json_t *data, size_t *out_index, struct fault *fault)
+{
+    if (!json_is_object(data))
+        return fault_set(fault, ERR_INVALID_FIELD, "data", "must be an object, such as {\"source\": \"synthetic\"}");
+    const json_t *source = json_object_get(data, "source");
+    if (!source)
+        return fault_set(fault, ERR_MISSING_FIELD, "data.source", "say where the data comes from: synthetic, "
+                                                                  "fashion_mnist or idx");
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        if (str_eq(sources[i].name, json_string_value(source))) {
+            *out_index = i;
+            return ERR_OK;
+        }
+    return fault_set(fault, ERR_INVALID_FIELD, "data.source",
+                     "no such source; the sources are synthetic, fashion_mnist and idx");
+}
+
+static enum err fill_devices(struct dataset *d, struct fault *fault)
+{
+    const struct shares *shares = &d->loaded.shares;
+    d->devices = calloc(shares->num_devices, sizeof *d->devices);
+    if (!d->devices)
+        return fault_set(fault, ERR_NO_MEMORY, "data", "no memory for %zu devices", shares->num_devices);
+    d->num_devices = shares->num_devices;
+    for (size_t k = 0; k < d->num_devices; k++) {
+        const size_t n = shares_count(shares, k);
+        const size_t num_train = shares_num_train(n);
+        d->devices[k] = (struct device_data){.ordinal = (int64_t)k,
+                                             .num_train = num_train,
+                                             .num_test = n - num_train,
+                                             .rows = shares->rows + shares->first[k]};
+    }
+    return ERR_OK;
+}
+
+/* The sources have checked both fields; here they are only read. */
+static enum err take_name(struct dataset *d, const json_t *data, struct fault *fault)
+{
+    const char *name = json_string_value(json_object_get(data, "name"));
+    d->name = strdup(name ? name : json_string_value(json_object_get(data, "source")));
+    return d->name ? ERR_OK : fault_set(fault, ERR_NO_MEMORY, "data", "no memory for a data set");
+}
+
+static uint64_t seed_of(const json_t *data, uint64_t default_seed)
+{
+    const json_t *seed = json_object_get(data, "seed");
+    return json_is_integer(seed) ? (uint64_t)json_integer_value(seed) : default_seed;
+}
+
+enum err dataset_load(const json_t *data, uint64_t default_seed, struct dataset **out, struct fault *fault)
+{
+    size_t index = 0;
+    struct dataset *d = NULL;
+    enum err err = find_source(data, &index, fault);
+    if (err != ERR_OK)
+        return err;
+    d = calloc(1, sizeof *d);
+    if (!d)
+        return fault_set(fault, ERR_NO_MEMORY, "data", "no memory for a data set");
+    const uint64_t seed = seed_of(data, default_seed);
+    err = sources[index].load(data, seed, &d->loaded, fault);
+    if (err == ERR_OK)
+        err = shares_shuffle(&d->loaded.shares, seed, fault);
+    if (err == ERR_OK)
+        err = fill_devices(d, fault);
+    if (err == ERR_OK)
+        err = take_name(d, data, fault);
+    if (err != ERR_OK) {
+        dataset_free(d);
+        return err;
+    }
+    *out = d;
+    return ERR_OK;
+}
+
+void dataset_free(struct dataset *d)
+{
+    if (!d)
+        return;
+    pool_release(&d->loaded.pool);
+    shares_release(&d->loaded.shares);
+    free(d->devices);
+    free(d->name);
+    free(d);
+}
+
+const char *dataset_name(const struct dataset *d)
+{
+    return d->name;
+}
+
+int dataset_input(const struct dataset *d, int64_t out_shape[LIMIT_TENSOR_DIMS])
+{
+    out_shape[0] = (int64_t)d->loaded.pool.num_features;
+    return 1;
+}
+
+size_t dataset_num_features(const struct dataset *d)
+{
+    return d->loaded.pool.num_features;
+}
+
+int dataset_num_classes(const struct dataset *d)
+{
+    return d->loaded.pool.num_classes;
+}
+
+size_t dataset_num_devices(const struct dataset *d)
+{
+    return d->num_devices;
+}
+
+const struct device_data *dataset_device(const struct dataset *d, size_t i)
+{
+    if (i >= d->num_devices)
+        bug("device %zu of %zu", i, d->num_devices);
+    return &d->devices[i];
+}
+
+const struct device_data *dataset_find(const struct dataset *d, int64_t ordinal)
+{
+    return ordinal >= 0 && (uint64_t)ordinal < d->num_devices ? &d->devices[ordinal] : NULL;
+}
+
+static const uint32_t *split_rows(const struct device_data *device, enum data_split split, size_t *out_count)
+{
+    *out_count = split == SPLIT_TRAIN ? device->num_train : device->num_test;
+    return split == SPLIT_TRAIN ? device->rows : device->rows + device->num_train;
+}
+
+void dataset_gather(const struct dataset *d, const struct device_data *device, enum data_split split, size_t first,
+                    const uint32_t *indices, size_t n, float *out_x, int32_t *out_y)
+{
+    const struct pool *pool = &d->loaded.pool;
+    size_t count;
+    const uint32_t *rows = split_rows(device, split, &count);
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = indices ? indices[i] : first + i;
+        if (at >= count)
+            bug("example %zu of %zu of device %lld", at, count, (long long)device->ordinal);
+        pool_read(pool, rows[at], out_x + i * pool->num_features);
+        out_y[i] = pool->labels[rows[at]];
+    }
+}
+
+void dataset_label_counts(const struct dataset *d, const struct device_data *device, enum data_split split, int64_t *out)
+{
+    size_t count;
+    const uint32_t *rows = split_rows(device, split, &count);
+    memset(out, 0, (size_t)d->loaded.pool.num_classes * sizeof *out);
+    for (size_t i = 0; i < count; i++)
+        out[d->loaded.pool.labels[rows[i]]]++;
+}
