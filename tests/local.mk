@@ -2,3 +2,4 @@ include tests/unit/base/local.mk
 include tests/unit/tensor/local.mk
 include tests/unit/model/local.mk
 include tests/unit/fl/local.mk
+include tests/unit/data/local.mk

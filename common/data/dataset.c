@@ -17,11 +17,13 @@ static const struct {
 static enum err find_source(const json_t *data, size_t *out_index, struct fault *fault)
 {
     if (!json_is_object(data))
-        return fault_set(fault, ERR_INVALID_FIELD, "data", "must be an object, such as {\"source\": \"synthetic\"}");
+        return fault_set(fault, ERR_INVALID_FIELD, "data",
+                         "must be an object, such as {\"source\": \"synthetic\"}");
     const json_t *source = json_object_get(data, "source");
     if (!source)
-        return fault_set(fault, ERR_MISSING_FIELD, "data.source", "say where the data comes from: synthetic, "
-                                                                  "fashion_mnist or idx");
+        return fault_set(fault, ERR_MISSING_FIELD, "data.source",
+                         "say where the data comes from: synthetic, "
+                         "fashion_mnist or idx");
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
         if (str_eq(sources[i].name, json_string_value(source))) {
             *out_index = i;
@@ -144,8 +146,8 @@ static const uint32_t *split_rows(const struct device_data *device, enum data_sp
     return split == SPLIT_TRAIN ? device->rows : device->rows + device->num_train;
 }
 
-void dataset_gather(const struct dataset *d, const struct device_data *device, enum data_split split, size_t first,
-                    const uint32_t *indices, size_t n, float *out_x, int32_t *out_y)
+void dataset_gather(const struct dataset *d, const struct device_data *device, enum data_split split,
+                    size_t first, const uint32_t *indices, size_t n, float *out_x, int32_t *out_y)
 {
     const struct pool *pool = &d->loaded.pool;
     size_t count;
@@ -159,7 +161,8 @@ void dataset_gather(const struct dataset *d, const struct device_data *device, e
     }
 }
 
-void dataset_label_counts(const struct dataset *d, const struct device_data *device, enum data_split split, int64_t *out)
+void dataset_label_counts(const struct dataset *d, const struct device_data *device, enum data_split split,
+                          int64_t *out)
 {
     size_t count;
     const uint32_t *rows = split_rows(device, split, &count);

@@ -1,5 +1,5 @@
-/* A data set split over devices: one pool of examples held once, and for each device the rows it owns, split into train and
- * test. Read-only after loading, so any number of threads may use it. */
+/* A data set split over devices: one pool of examples held once, and for each device the rows it owns, split
+ * into train and test. Read-only after loading, so any number of threads may use it. */
 #ifndef FEDLANE_DATA_DATASET_H
 #define FEDLANE_DATA_DATASET_H
 
@@ -19,10 +19,11 @@ struct device_data {
 
 struct dataset; /* opaque: how the pool is kept (bytes or floats) is its own business */
 
-/* `data` is the object that a run spec has under "data", e.g. {"source": "fashion_mnist"}; docs/datasets.md has the fields
- * of each source. `default_seed` serves where the object has no "seed". Faults name the field, or the file and the byte
- * offset. */
-enum err dataset_load(const json_t *data, uint64_t default_seed, struct dataset **out, struct fault *fault) MUST_CHECK;
+/* `data` is the object that a run spec has under "data", e.g. {"source": "fashion_mnist"}; docs/datasets.md
+ * has the fields of each source. `default_seed` serves where the object has no "seed". Faults name the field,
+ * or the file and the byte offset. */
+enum err dataset_load(const json_t *data, uint64_t default_seed, struct dataset **out,
+                      struct fault *fault) MUST_CHECK;
 void dataset_free(struct dataset *d);
 
 const char *dataset_name(const struct dataset *d); /* its "name", by default its source */
@@ -34,11 +35,13 @@ size_t dataset_num_devices(const struct dataset *d);
 const struct device_data *dataset_device(const struct dataset *d, size_t i); /* i-th, ascending ordinal */
 const struct device_data *dataset_find(const struct dataset *d, int64_t ordinal); /* NULL if none */
 
-/* Writes n examples of one device: indices[] count within the split (0..num_train-1 or 0..num_test-1). x is [n][features]
- * float32, standardised if the recipe says so; y is [n]. indices NULL means first, first+1, ... first+n-1. */
-void dataset_gather(const struct dataset *d, const struct device_data *device, enum data_split split, size_t first,
-                    const uint32_t *indices, size_t n, float *out_x, int32_t *out_y);
+/* Writes n examples of one device: indices[] count within the split (0..num_train-1 or 0..num_test-1). x is
+ * [n][features] float32, standardised if the recipe says so; y is [n]. indices NULL means first, first+1, ...
+ * first+n-1. */
+void dataset_gather(const struct dataset *d, const struct device_data *device, enum data_split split,
+                    size_t first, const uint32_t *indices, size_t n, float *out_x, int32_t *out_y);
 /* Examples per class of a device's train split; out has num_classes counts. */
-void dataset_label_counts(const struct dataset *d, const struct device_data *device, enum data_split split, int64_t *out);
+void dataset_label_counts(const struct dataset *d, const struct device_data *device, enum data_split split,
+                          int64_t *out);
 
 #endif

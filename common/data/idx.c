@@ -30,8 +30,9 @@ enum err idx_fault(const struct idx *f, uint64_t offset, struct fault *fault, co
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    return fault_set(fault, ERR_BAD_FILE, f->field, "%s, byte %llu%s: %s", shown(f->path), (unsigned long long)offset,
-                     f->is_compressed ? " of the uncompressed content" : "", text);
+    return fault_set(fault, ERR_BAD_FILE, f->field, "%s, byte %llu%s: %s", shown(f->path),
+                     (unsigned long long)offset, f->is_compressed ? " of the uncompressed content" : "",
+                     text);
 }
 
 /* Exactly n bytes, else the fault of a file that ends early or is damaged. */
@@ -49,11 +50,13 @@ static enum err read_exactly(struct idx *f, void *out, size_t n, struct fault *f
         }
         const char *why = gzerror(f->stream, &code);
         if (got < 0 && code != Z_BUF_ERROR)
-            return idx_fault(f, (uint64_t)start + have, fault, "unreadable or damaged (%s): copy the file again",
+            return idx_fault(f, (uint64_t)start + have, fault,
+                             "unreadable or damaged (%s): copy the file again",
                              code == Z_ERRNO ? strerror(errno) : why);
-        return idx_fault(f, (uint64_t)start + have, fault,
-                         "the file is truncated: it ends here, %zu bytes short of what its header promises; copy it again",
-                         n - have);
+        return idx_fault(
+            f, (uint64_t)start + have, fault,
+            "the file is truncated: it ends here, %zu bytes short of what its header promises; copy it again",
+            n - have);
     }
     return ERR_OK;
 }
@@ -63,12 +66,12 @@ static enum err open_stream(struct idx *f, const char *hint, uint64_t *out_file_
     struct stat st;
     const int fd = open(f->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return fault_set(fault, ERR_BAD_FILE, f->field, "%s: %s%s%s", shown(f->path), strerror(errno), *hint ? "; " : "",
-                         hint);
+        return fault_set(fault, ERR_BAD_FILE, f->field, "%s: %s%s%s", shown(f->path), strerror(errno),
+                         *hint ? "; " : "", hint);
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         close(fd);
-        return fault_set(fault, ERR_BAD_FILE, f->field, "%s: not a regular file; name an IDX file, plain or .gz",
-                         shown(f->path));
+        return fault_set(fault, ERR_BAD_FILE, f->field,
+                         "%s: not a regular file; name an IDX file, plain or .gz", shown(f->path));
     }
     f->stream = gzdopen(fd, "rb");
     if (!f->stream || gzbuffer(f->stream, ZLIB_BUFFER) != 0) {
@@ -93,14 +96,16 @@ static enum err read_magic(struct idx *f, int min_dims, int max_dims, struct fau
     if (err != ERR_OK)
         return err;
     if (magic[0] != 0 || magic[1] != 0)
-        return idx_fault(f, 0, fault, "no IDX file: it begins with %02x %02x instead of 00 00", magic[0], magic[1]);
+        return idx_fault(f, 0, fault, "no IDX file: it begins with %02x %02x instead of 00 00", magic[0],
+                         magic[1]);
     if (magic[2] != IDX_UNSIGNED_BYTE)
         return idx_fault(f, 2, fault, "element type 0x%02x; only unsigned bytes (0x08) are read", magic[2]);
     if (magic[3] < min_dims || magic[3] > max_dims)
-        return idx_fault(f, 3, fault,
-                         "%d dimensions; this file must have %d to %d (labels have 1, images 2 or more): are images and "
-                         "labels exchanged?",
-                         magic[3], min_dims, max_dims);
+        return idx_fault(
+            f, 3, fault,
+            "%d dimensions; this file must have %d to %d (labels have 1, images 2 or more): are images and "
+            "labels exchanged?",
+            magic[3], min_dims, max_dims);
     f->num_dims = magic[3];
     return ERR_OK;
 }
@@ -118,23 +123,25 @@ static enum err read_dims(struct idx *f, uint64_t content_max, struct fault *fau
         f->dims[i] = big_endian(bytes);
         if (f->dims[i] == 0)
             return idx_fault(f, offset, fault, "dimension %d is 0, so the file holds nothing", i);
-        if (f->dims[i] > content_max / f->item_bytes)
-            return idx_fault(f, offset, fault,
-                             "dimension %d is %zu, more than a file of this size can hold: it is truncated or no IDX file",
-                             i, f->dims[i]);
+        if (i > 0 && f->dims[i] > content_max / f->item_bytes)
+            return idx_fault(
+                f, offset, fault,
+                "dimension %d is %zu, more than a file of this size can hold: it is truncated or no IDX file",
+                i, f->dims[i]);
         if (i > 0)
             f->item_bytes *= f->dims[i];
     }
     if (f->dims[0] > (content_max - f->header_bytes) / f->item_bytes)
-        return idx_fault(f, f->is_compressed ? 4 : content_max, fault,
-                         "the file is truncated: its header promises %zu items of %zu bytes, more than a file of this "
-                         "size can hold; copy it again",
-                         f->dims[0], f->item_bytes);
+        return idx_fault(
+            f, f->is_compressed ? 4 : content_max, fault,
+            "the file is truncated: its header promises %zu items of %zu bytes, more than a file of this "
+            "size can hold; copy it again",
+            f->dims[0], f->item_bytes);
     return ERR_OK;
 }
 
-enum err idx_open(const char *path, const char *field, const char *hint, int min_dims, int max_dims, struct idx *out,
-                  struct fault *fault)
+enum err idx_open(const char *path, const char *field, const char *hint, int min_dims, int max_dims,
+                  struct idx *out, struct fault *fault)
 {
     uint64_t file_bytes = 0;
     *out = (struct idx){.path = path, .field = field};
@@ -159,10 +166,12 @@ enum err idx_read(struct idx *f, uint8_t *out, struct fault *fault)
     /* The read past the end is also what makes zlib check a compressed file's length and checksum. */
     const int got = gzread(f->stream, &more, 1);
     if (got > 0)
-        return idx_fault(f, f->header_bytes + n, fault, "the file goes on where its header says that it ends");
+        return idx_fault(f, f->header_bytes + n, fault,
+                         "the file goes on where its header says that it ends");
     const char *why = gzerror(f->stream, &code);
     if (got < 0 || code != Z_OK)
-        return idx_fault(f, f->header_bytes + n, fault, "the end of the compressed file is damaged (%s): copy it again",
+        return idx_fault(f, f->header_bytes + n, fault,
+                         "the end of the compressed file is damaged (%s): copy it again",
                          code == Z_ERRNO ? strerror(errno) : why);
     return ERR_OK;
 }

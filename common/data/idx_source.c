@@ -9,7 +9,8 @@ struct params {
     int standardise;
 };
 
-#define PATH_FIELD(member, ...) JSON_FIELD(struct params, member, JSON_FIELD_TEXT, .min = 1, .max = 4095, __VA_ARGS__)
+#define PATH_FIELD(member, ...)                                                                              \
+    JSON_FIELD(struct params, member, JSON_FIELD_TEXT, .min = 1, .max = 4095, __VA_ARGS__)
 static const struct json_field fields[] = {
     SOURCE_COMMON_FIELDS(struct params),
     PATH_FIELD(train_images, .is_required = true),
@@ -45,8 +46,8 @@ enum err source_idx(const json_t *data, uint64_t seed, struct loaded *out, struc
 {
     struct params p = {.standardise = POOL_SCALING_PIXELS};
     struct arena arena = ARENA_INIT(64 * KIB);
-    enum err err = json_spec_parse(data, fields, sizeof fields / sizeof *fields, JSON_REFUSE_UNKNOWN, "data.", &arena,
-                                   &p, fault);
+    enum err err = json_spec_parse(data, fields, sizeof fields / sizeof *fields, JSON_REFUSE_UNKNOWN, "data.",
+                                   &arena, &p, fault);
     if (err == ERR_OK)
         err = load(&p, seed, out, fault);
     arena_release(&arena);

@@ -16,13 +16,16 @@ static void close_pair(struct open_pair *p)
     idx_close(&p->labels);
 }
 
-static enum err open_pair(const struct image_pair *files, const char *hint, struct open_pair *out, struct fault *fault)
+static enum err open_pair(const struct image_pair *files, const char *hint, struct open_pair *out,
+                          struct fault *fault)
 {
-    enum err err = idx_open(files->images, files->images_field, hint, 2, LIMIT_TENSOR_DIMS, &out->images, fault);
+    enum err err =
+        idx_open(files->images, files->images_field, hint, 2, LIMIT_TENSOR_DIMS, &out->images, fault);
     if (err == ERR_OK)
         err = idx_open(files->labels, files->labels_field, hint, 1, 1, &out->labels, fault);
     if (err == ERR_OK && out->labels.dims[0] != out->images.dims[0])
-        err = idx_fault(&out->labels, 4, fault, "%zu labels for the %zu images of %s: name files that belong together",
+        err = idx_fault(&out->labels, 4, fault,
+                        "%zu labels for the %zu images of %s: name files that belong together",
                         out->labels.dims[0], out->images.dims[0], files->images);
     return err;
 }
@@ -36,8 +39,8 @@ static enum err read_labels(struct idx *f, int num_classes, int32_t *out, struct
     enum err err = idx_read(f, bytes, fault);
     for (size_t i = 0; err == ERR_OK && i < n; i++) {
         if (bytes[i] >= num_classes)
-            err = idx_fault(f, f->header_bytes + i, fault, "label %d, but there are only the classes 0 to %d", bytes[i],
-                            num_classes - 1);
+            err = idx_fault(f, f->header_bytes + i, fault, "label %d, but there are only the classes 0 to %d",
+                            bytes[i], num_classes - 1);
         out[i] = bytes[i];
     }
     free(bytes);
@@ -64,7 +67,8 @@ static enum err read_pairs(struct open_pair *pairs, size_t num_pairs, int64_t nu
     for (size_t i = 0; err == ERR_OK && i < num_pairs; i++) {
         err = idx_read(&pairs[i].images, out->bytes + row * out->num_features, fault);
         if (err == ERR_OK)
-            err = read_labels(&pairs[i].labels, num_classes ? (int)num_classes : UINT8_MAX + 1, out->labels + row, fault);
+            err = read_labels(&pairs[i].labels, num_classes ? (int)num_classes : UINT8_MAX + 1,
+                              out->labels + row, fault);
         row += pairs[i].images.dims[0];
     }
     if (err == ERR_OK)
@@ -72,7 +76,8 @@ static enum err read_pairs(struct open_pair *pairs, size_t num_pairs, int64_t nu
     return err;
 }
 
-static enum err read_files(const struct image_files *files, int64_t num_classes, struct pool *out, struct fault *fault)
+static enum err read_files(const struct image_files *files, int64_t num_classes, struct pool *out,
+                           struct fault *fault)
 {
     struct open_pair pairs[2] = {0};
     enum err err = ERR_OK;
@@ -100,7 +105,7 @@ enum err images_load(const struct image_files *files, const struct image_options
     if (err == ERR_OK)
         err = pool_scale(pool, (enum pool_scaling)options->scaling, fault);
     if (err == ERR_OK)
-        err = partition_run(&partition, &(struct labelled){pool->labels, pool->num_rows, pool->num_classes}, seed,
-                            &out->shares, fault);
+        err = partition_run(&partition, &(struct labelled){pool->labels, pool->num_rows, pool->num_classes},
+                            seed, &out->shares, fault);
     return err;
 }

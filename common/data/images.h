@@ -20,8 +20,9 @@ struct image_files {
     const char *hint; /* ends the message about a file that is not there; may be "" */
 };
 
-/* What a source adds to its files: each image is one row of bytes, in the files' order. num_classes 0: one more than the
- * largest label. `partition` is the object of that name or NULL. Labels, counts and sizes are checked. */
+/* What a source adds to its files: each image is one row of bytes, in the files' order. num_classes 0: one
+ * more than the largest label. `partition` is the object of that name or NULL. Labels, counts and sizes are
+ * checked. */
 struct image_options {
     int64_t num_classes;
     int scaling; /* enum pool_scaling */

@@ -21,15 +21,16 @@ struct partition_fields {
 };
 
 #define FIELD_NAME JSON_FIELD(struct partition_fields, name, JSON_FIELD_TEXT, .max = LIMIT_NAME)
-#define FIELD_COUNT(member, most)                                                                                      \
-    {                                                                                                                  \
-        .name = #member, .kind = JSON_FIELD_INT, .offset = offsetof(struct partition_fields, params.member), .min = 1, \
-        .max = (most), .is_set_offset = -1                                                                             \
+#define FIELD_COUNT(member, most)                                                                            \
+    {                                                                                                        \
+        .name = #member, .kind = JSON_FIELD_INT, .offset = offsetof(struct partition_fields, params.member), \
+        .min = 1, .max = (most), .is_set_offset = -1                                                         \
     }
 
 #define FIELD_DEVICES FIELD_COUNT(devices, LIMIT_DEVICES_PER_RUN)
 static const struct json_field even_fields[] = {FIELD_NAME, FIELD_DEVICES};
-static const struct json_field shard_fields[] = {FIELD_NAME, FIELD_DEVICES, FIELD_COUNT(shards_per_device, 1000000)};
+static const struct json_field shard_fields[] = {FIELD_NAME, FIELD_DEVICES,
+                                                 FIELD_COUNT(shards_per_device, 1000000)};
 
 #define FIELDS(table) .fields = (table), .num_fields = sizeof(table) / sizeof *(table)
 static const struct partition_row rows[] = {
@@ -46,7 +47,8 @@ static const struct partition_row *find(const char *name)
     return NULL;
 }
 
-enum err partition_parse(const json_t *obj, const char *default_name, struct partition *out, struct fault *fault)
+enum err partition_parse(const json_t *obj, const char *default_name, struct partition *out,
+                         struct fault *fault)
 {
     const char *name = default_name;
     if (obj && !json_is_object(obj))
@@ -63,22 +65,23 @@ enum err partition_parse(const json_t *obj, const char *default_name, struct par
     struct arena arena = ARENA_INIT(64 * KIB);
     enum err err = ERR_OK;
     if (obj)
-        err = json_spec_parse(obj, out->row->fields, out->row->num_fields, JSON_REFUSE_UNKNOWN, "data.partition.",
-                              &arena, &fields, fault);
+        err = json_spec_parse(obj, out->row->fields, out->row->num_fields, JSON_REFUSE_UNKNOWN,
+                              "data.partition.", &arena, &fields, fault);
     arena_release(&arena);
     out->params = fields.params;
     return err;
 }
 
-enum err partition_run(const struct partition *p, const struct labelled *in, uint64_t seed, struct shares *out,
-                       struct fault *fault)
+enum err partition_run(const struct partition *p, const struct labelled *in, uint64_t seed,
+                       struct shares *out, struct fault *fault)
 {
     const size_t devices = (size_t)p->params.devices;
     if (devices > in->num_rows / 2)
-        return fault_set(fault, ERR_INVALID_FIELD, "data.partition.devices",
-                         "%zu devices need at least two examples each, one to train and one to test, but there are "
-                         "%zu examples: give at most %zu devices",
-                         devices, in->num_rows, in->num_rows / 2);
+        return fault_set(
+            fault, ERR_INVALID_FIELD, "data.partition.devices",
+            "%zu devices need at least two examples each, one to train and one to test, but there are "
+            "%zu examples: give at most %zu devices",
+            devices, in->num_rows, in->num_rows / 2);
     return p->row->run(in, &p->params, seed, out, fault);
 }
 

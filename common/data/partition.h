@@ -1,5 +1,5 @@
-/* How a pool of labelled examples is shared out: one row per partition in a table of functions. A new partition is a
- * function and a row. docs/datasets.md has the recipes. */
+/* How a pool of labelled examples is shared out: one row per partition in a table of functions. A new
+ * partition is a function and a row. docs/datasets.md has the recipes. */
 #ifndef FEDLANE_DATA_PARTITION_H
 #define FEDLANE_DATA_PARTITION_H
 
@@ -27,23 +27,25 @@ struct partition {
     struct partition_params params;
 };
 
-/* `obj` is the object under "data.partition", or NULL for `default_name` with its defaults. Faults name the field. */
+/* `obj` is the object under "data.partition", or NULL for `default_name` with its defaults. Faults name the
+ * field. */
 enum err partition_parse(const json_t *obj, const char *default_name, struct partition *out,
                          struct fault *fault) MUST_CHECK;
-/* Shares out the rows: each at most once, at least two to each device, the same for the same seed. ERR_INVALID_FIELD when
- * the examples do not suffice. The caller releases *out. */
-enum err partition_run(const struct partition *p, const struct labelled *in, uint64_t seed, struct shares *out,
-                       struct fault *fault) MUST_CHECK;
+/* Shares out the rows: each at most once, at least two to each device, the same for the same seed.
+ * ERR_INVALID_FIELD when the examples do not suffice. The caller releases *out. */
+enum err partition_run(const struct partition *p, const struct labelled *in, uint64_t seed,
+                       struct shares *out, struct fault *fault) MUST_CHECK;
 
-/* The functions of the table. Each gets parameters within the bounds of its fields and *out empty; faults name the field
- * from "data" on. */
+/* The functions of the table. Each gets parameters within the bounds of its fields and *out empty; faults
+ * name the field from "data" on. */
 enum err partition_iid(const struct labelled *in, const struct partition_params *params, uint64_t seed,
                        struct shares *out, struct fault *fault) MUST_CHECK;
-enum err partition_label_shards(const struct labelled *in, const struct partition_params *params, uint64_t seed,
-                                struct shares *out, struct fault *fault) MUST_CHECK;
-/* The recipe of the FedProx authors for MNIST: Li et al., arXiv 1812.06127, appendix C.1 and their generate_niid.py. */
-enum err partition_paper_label_shards(const struct labelled *in, const struct partition_params *params, uint64_t seed,
-                                      struct shares *out, struct fault *fault) MUST_CHECK;
+enum err partition_label_shards(const struct labelled *in, const struct partition_params *params,
+                                uint64_t seed, struct shares *out, struct fault *fault) MUST_CHECK;
+/* The recipe of the FedProx authors for MNIST: Li et al., arXiv 1812.06127, appendix C.1 and their
+ * generate_niid.py. */
+enum err partition_paper_label_shards(const struct labelled *in, const struct partition_params *params,
+                                      uint64_t seed, struct shares *out, struct fault *fault) MUST_CHECK;
 
 /* Stable sort of the row numbers by label. out_rows is [num_rows]; the rows of label l are
  * out_rows[out_first[l] .. out_first[l + 1] - 1]; out_first is [num_classes + 1]. */

@@ -7,7 +7,8 @@
 
 static enum err no_memory(const struct labelled *in, struct fault *fault)
 {
-    return fault_set(fault, ERR_NO_MEMORY, "data.partition", "no memory to share out %zu examples", in->num_rows);
+    return fault_set(fault, ERR_NO_MEMORY, "data.partition", "no memory to share out %zu examples",
+                     in->num_rows);
 }
 
 enum err partition_iid(const struct labelled *in, const struct partition_params *params, uint64_t seed,
@@ -27,8 +28,8 @@ enum err partition_iid(const struct labelled *in, const struct partition_params 
 }
 
 /* Copies shard `shard` of `num_shards` behind what the device has; the last shard holds the rest. */
-static void take_shard(struct shares *out, size_t device, const uint32_t *sorted, size_t num_rows, size_t num_shards,
-                       size_t shard)
+static void take_shard(struct shares *out, size_t device, const uint32_t *sorted, size_t num_rows,
+                       size_t num_shards, size_t shard)
 {
     const size_t size = num_rows / num_shards;
     const size_t start = shard * size;
@@ -37,21 +38,23 @@ static void take_shard(struct shares *out, size_t device, const uint32_t *sorted
     out->first[device + 1] += n;
 }
 
-enum err partition_label_shards(const struct labelled *in, const struct partition_params *params, uint64_t seed,
-                                struct shares *out, struct fault *fault)
+enum err partition_label_shards(const struct labelled *in, const struct partition_params *params,
+                                uint64_t seed, struct shares *out, struct fault *fault)
 {
     const size_t devices = (size_t)params->devices, per_device = (size_t)params->shards_per_device;
     const size_t num_shards = devices * per_device;
     if (num_shards > in->num_rows)
-        return fault_set(fault, ERR_INVALID_FIELD, "data.partition.shards_per_device",
-                         "%zu devices with %zu shards each need %zu shards, but there are only %zu examples: give fewer "
-                         "devices or fewer shards",
-                         devices, per_device, num_shards, in->num_rows);
+        return fault_set(
+            fault, ERR_INVALID_FIELD, "data.partition.shards_per_device",
+            "%zu devices with %zu shards each need %zu shards, but there are only %zu examples: give fewer "
+            "devices or fewer shards",
+            devices, per_device, num_shards, in->num_rows);
     uint32_t *sorted = malloc(in->num_rows * sizeof *sorted);
     uint32_t *order = malloc(num_shards * sizeof *order);
     size_t *first = malloc(((size_t)in->num_classes + 1) * sizeof *first);
     enum err err = sorted && order && first ? ERR_OK : no_memory(in, fault);
-    if (err == ERR_OK && rng_permutation(rng_key(seed, RNG_LABEL_SHARDS, 0, 0, 0), order, num_shards) != ERR_OK)
+    if (err == ERR_OK &&
+        rng_permutation(rng_key(seed, RNG_LABEL_SHARDS, 0, 0, 0), order, num_shards) != ERR_OK)
         err = no_memory(in, fault);
     if (err == ERR_OK)
         err = shares_alloc(out, devices, in->num_rows, fault);

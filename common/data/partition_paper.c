@@ -57,10 +57,11 @@ static enum err check(const struct paper *p, struct fault *fault)
     for (size_t l = 0; l < p->classes; l++) {
         const size_t there = p->first[l + 1] - p->first[l];
         if (there < needed)
-            return fault_set(fault, ERR_INVALID_FIELD, "data.partition.devices",
-                             "%zu devices take %zu examples of each label to begin with, but label %zu has %zu: give "
-                             "fewer devices or another partition",
-                             p->devices, needed, l, there);
+            return fault_set(
+                fault, ERR_INVALID_FIELD, "data.partition.devices",
+                "%zu devices take %zu examples of each label to begin with, but label %zu has %zu: give "
+                "fewer devices or another partition",
+                p->devices, needed, l, there);
     }
     return ERR_OK;
 }
@@ -89,7 +90,8 @@ static void take_shares(struct paper *p, double *total)
             const double spare = (double)(p->first[l + 1] - p->first[l] - per_class * BASE);
             const double growth = p->growth[l * per_class + i / p->classes * LABELS_PER_DEVICE + j];
             const size_t count = (size_t)floor(spare * growth / total[l]);
-            /* As in the authors' code: the last example of a label stays, and a share too large for the rest is skipped. */
+            /* As in the authors' code: the last example of a label stays, and a share too large for the rest
+             * is skipped. */
             if (p->next[l] + count >= p->first[l + 1])
                 continue;
             p->pieces[4 * i + LABELS_PER_DEVICE + j] = (struct piece){p->next[l], count};
@@ -109,19 +111,21 @@ static void gather_pieces(const struct paper *p, struct shares *out)
     }
 }
 
-enum err partition_paper_label_shards(const struct labelled *in, const struct partition_params *params, uint64_t seed,
-                                      struct shares *out, struct fault *fault)
+enum err partition_paper_label_shards(const struct labelled *in, const struct partition_params *params,
+                                      uint64_t seed, struct shares *out, struct fault *fault)
 {
     const size_t devices = (size_t)params->devices;
     if (devices % (size_t)in->num_classes != 0)
         return fault_set(fault, ERR_INVALID_FIELD, "data.partition.devices",
-                         "%zu is not a multiple of the %d classes, as this partition needs: give %zu", devices,
-                         in->num_classes, (devices / (size_t)in->num_classes + 1) * (size_t)in->num_classes);
+                         "%zu is not a multiple of the %d classes, as this partition needs: give %zu",
+                         devices, in->num_classes,
+                         (devices / (size_t)in->num_classes + 1) * (size_t)in->num_classes);
     struct paper p;
     double *total = malloc((size_t)in->num_classes * sizeof *total);
     enum err err = paper_init(&p, in, devices, seed);
     if (err != ERR_OK || !total) {
-        err = fault_set(fault, ERR_NO_MEMORY, "data.partition", "no memory to share out %zu examples", in->num_rows);
+        err = fault_set(fault, ERR_NO_MEMORY, "data.partition", "no memory to share out %zu examples",
+                        in->num_rows);
         goto out;
     }
     err = check(&p, fault);

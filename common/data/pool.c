@@ -5,23 +5,24 @@
 #include <string.h>
 #include "common/base/limits.h"
 
-static enum err alloc(struct pool *p, size_t num_rows, size_t num_features, size_t value_bytes, const char *field,
-                      struct fault *fault)
+static enum err alloc(struct pool *p, size_t num_rows, size_t num_features, size_t value_bytes,
+                      const char *field, struct fault *fault)
 {
     const size_t row_bytes = num_features > SIZE_MAX / value_bytes - sizeof(int32_t)
                                  ? SIZE_MAX
                                  : num_features * value_bytes + sizeof(int32_t);
     if (num_rows > UINT32_MAX || row_bytes > LIMIT_DATA_POOL || num_rows > LIMIT_DATA_POOL / row_bytes)
-        return fault_set(fault, ERR_INVALID_FIELD, field,
-                         "%zu examples of %zu features do not fit into one data set, which holds at most %zu GiB: "
-                         "use fewer devices or smaller files",
-                         num_rows, num_features, LIMIT_DATA_POOL / GIB);
+        return fault_set(
+            fault, ERR_INVALID_FIELD, field,
+            "%zu examples of %zu features do not fit into one data set, which holds at most %zu GiB: "
+            "use fewer devices or smaller files",
+            num_rows, num_features, LIMIT_DATA_POOL / GIB);
     void *values = malloc(num_rows * num_features * value_bytes);
     p->labels = malloc(num_rows * sizeof *p->labels);
     if (!values || !p->labels) {
         free(values);
-        return fault_set(fault, ERR_NO_MEMORY, field, "no memory for %zu examples of %zu features (%zu MiB)", num_rows,
-                         num_features, num_rows * row_bytes / MIB);
+        return fault_set(fault, ERR_NO_MEMORY, field, "no memory for %zu examples of %zu features (%zu MiB)",
+                         num_rows, num_features, num_rows * row_bytes / MIB);
     }
     p->num_rows = num_rows;
     p->num_features = num_features;
@@ -38,7 +39,8 @@ enum err pool_alloc_floats(struct pool *p, size_t num_rows, size_t num_features,
     return alloc(p, num_rows, num_features, sizeof(float), field, fault);
 }
 
-enum err pool_alloc_bytes(struct pool *p, size_t num_rows, size_t num_features, const char *field, struct fault *fault)
+enum err pool_alloc_bytes(struct pool *p, size_t num_rows, size_t num_features, const char *field,
+                          struct fault *fault)
 {
     return alloc(p, num_rows, num_features, sizeof(uint8_t), field, fault);
 }
@@ -53,7 +55,8 @@ void pool_release(struct pool *p)
     *p = (struct pool){0};
 }
 
-/* A block of 65536 rows is the largest whose sum of squared bytes fits 32 bits; narrow sums keep the loop vectorised. */
+/* A block of 65536 rows is the largest whose sum of squared bytes fits 32 bits; narrow sums keep the loop
+ * vectorised. */
 #define ROWS_PER_BLOCK 65536
 
 static void add_block(const struct pool *p, size_t first, size_t end, uint32_t *sum, uint32_t *squares)
@@ -71,8 +74,8 @@ static void add_block(const struct pool *p, size_t first, size_t end, uint32_t *
     }
 }
 
-/* Whole-number sums, moved next to the mean before the one subtraction that could cancel: the variance of a nearly
- * constant pixel keeps all its digits. */
+/* Whole-number sums, moved next to the mean before the one subtraction that could cancel: the variance of a
+ * nearly constant pixel keeps all its digits. */
 static void moments(int64_t sum, int64_t squares, int64_t n, double *out_mean, double *out_std)
 {
     const int64_t centre = (sum + n / 2) / n;
@@ -138,8 +141,8 @@ enum err pool_scale(struct pool *p, enum pool_scaling scaling, struct fault *fau
 /* Blocks of a fixed length, because gcc -O2 vectorises only loops whose count it knows. */
 #define SCALE_BLOCK 16
 
-static void scale_row(const uint8_t *restrict bytes, const float *restrict mean, const float *restrict scale, size_t n,
-                      float *restrict out)
+static void scale_row(const uint8_t *restrict bytes, const float *restrict mean, const float *restrict scale,
+                      size_t n, float *restrict out)
 {
     size_t j = 0;
     for (; j + SCALE_BLOCK <= n; j += SCALE_BLOCK)

@@ -23,8 +23,8 @@ enum pool_scaling {
     POOL_SCALING_NONE,   /* b */
 };
 
-/* Allocates the labels and one of the two arrays, uninitialised. ERR_INVALID_FIELD, naming `field`, when the pool would
- * pass LIMIT_DATA_POOL bytes or UINT32_MAX rows; ERR_NO_MEMORY says how much was asked. */
+/* Allocates the labels and one of the two arrays, uninitialised. ERR_INVALID_FIELD, naming `field`, when the
+ * pool would pass LIMIT_DATA_POOL bytes or UINT32_MAX rows; ERR_NO_MEMORY says how much was asked. */
 enum err pool_alloc_floats(struct pool *p, size_t num_rows, size_t num_features, const char *field,
                            struct fault *fault) MUST_CHECK;
 enum err pool_alloc_bytes(struct pool *p, size_t num_rows, size_t num_features, const char *field,
@@ -33,7 +33,8 @@ void pool_release(struct pool *p);
 
 /* Fills mean and scale of a pool of bytes. */
 enum err pool_scale(struct pool *p, enum pool_scaling scaling, struct fault *fault) MUST_CHECK;
-/* Mean and population standard deviation of each feature of a pool of bytes, [num_features] doubles each. Exact sums. */
+/* Mean and population standard deviation of each feature of a pool of bytes, [num_features] doubles each.
+ * Exact sums. */
 enum err pool_statistics(const struct pool *p, double *out_mean, double *out_std) MUST_CHECK;
 
 /* The features of one row as floats. */

@@ -12,8 +12,8 @@ enum err shares_alloc(struct shares *s, size_t num_devices, size_t max_rows, str
     if (s->first && s->rows)
         return ERR_OK;
     shares_release(s);
-    return fault_set(fault, ERR_NO_MEMORY, "data", "no memory to share out %zu examples over %zu devices", max_rows,
-                     num_devices);
+    return fault_set(fault, ERR_NO_MEMORY, "data", "no memory to share out %zu examples over %zu devices",
+                     max_rows, num_devices);
 }
 
 void shares_release(struct shares *s)

@@ -25,8 +25,8 @@ static inline size_t shares_num_train(size_t n)
 {
     return n / 10 * 9 + n % 10 * 9 / 10;
 }
-/* Puts each device's rows in the order of the permutation of stream RNG_SPLIT, so that the first shares_num_train() of
- * them train and the rest test. */
+/* Puts each device's rows in the order of the permutation of stream RNG_SPLIT, so that the first
+ * shares_num_train() of them train and the rest test. */
 enum err shares_shuffle(struct shares *s, uint64_t seed, struct fault *fault) MUST_CHECK;
 
 #endif

@@ -1,4 +1,5 @@
-/* Where examples come from: one row per source in a table of functions. A new source is a file, a function and a row. */
+/* Where examples come from: one row per source in a table of functions. A new source is a file, a function
+ * and a row. */
 #ifndef FEDLANE_DATA_SOURCE_H
 #define FEDLANE_DATA_SOURCE_H
 
@@ -16,23 +17,25 @@ struct loaded {
     struct shares shares;
 };
 
-/* Parses its own fields of `data` strictly and fills *out, which starts empty; the caller releases it, also on error. */
+/* Parses its own fields of `data` strictly and fills *out, which starts empty; the caller releases it, also
+ * on error. */
 typedef enum err source_load(const json_t *data, uint64_t seed, struct loaded *out, struct fault *fault);
 source_load source_synthetic, source_fashion_mnist, source_idx;
 
-/* The fields that every source has, for the first rows of its table. The struct has them as its member `common`. */
+/* The fields that every source has, for the first rows of its table. The struct has them as its member
+ * `common`. */
 struct source_common {
     const char *source, *name;
     int64_t seed;
 };
-#define SOURCE_FIELD(struct_type, member_path, field_name, field_kind, ...)                                            \
-    {                                                                                                                  \
-        .name = (field_name), .kind = (field_kind), .offset = offsetof(struct_type, member_path),                      \
-        .is_set_offset = -1, __VA_ARGS__                                                                               \
+#define SOURCE_FIELD(struct_type, member_path, field_name, field_kind, ...)                                  \
+    {                                                                                                        \
+        .name = (field_name), .kind = (field_kind), .offset = offsetof(struct_type, member_path),            \
+        .is_set_offset = -1, __VA_ARGS__                                                                     \
     }
-#define SOURCE_COMMON_FIELDS(struct_type)                                                                              \
-    SOURCE_FIELD(struct_type, common.source, "source", JSON_FIELD_TEXT, .max = LIMIT_NAME),                            \
-        SOURCE_FIELD(struct_type, common.name, "name", JSON_FIELD_TEXT, .min = 1, .max = LIMIT_NAME),                  \
+#define SOURCE_COMMON_FIELDS(struct_type)                                                                    \
+    SOURCE_FIELD(struct_type, common.source, "source", JSON_FIELD_TEXT, .max = LIMIT_NAME),                  \
+        SOURCE_FIELD(struct_type, common.name, "name", JSON_FIELD_TEXT, .min = 1, .max = LIMIT_NAME),        \
         SOURCE_FIELD(struct_type, common.seed, "seed", JSON_FIELD_INT, .min = 0, .max = 9.2e18)
 
 #endif

@@ -78,7 +78,8 @@ static enum err draw_examples(const struct generator *g, uint64_t seed, size_t k
     const size_t first = out->shares.first[k], n = shares_count(&out->shares, k);
     double *x = malloc(n * FEATURES * sizeof *x);
     if (!x)
-        return fault_set(fault, ERR_NO_MEMORY, "data.devices", "no memory to draw the %zu examples of device %zu", n, k);
+        return fault_set(fault, ERR_NO_MEMORY, "data.devices",
+                         "no memory to draw the %zu examples of device %zu", n, k);
     rng_normals(rng_key(seed, RNG_SYNTHETIC_X, k, 0, 0), x, n * FEATURES);
     for (size_t i = 0; i < n; i++) {
         double *row = x + i * FEATURES;
@@ -115,8 +116,8 @@ enum err source_synthetic(const json_t *data, uint64_t seed, struct loaded *out,
     struct params p = {.alpha = 1, .beta = 1, .devices = 30};
     struct generator g;
     struct arena arena = ARENA_INIT(64 * KIB);
-    enum err err = json_spec_parse(data, fields, sizeof fields / sizeof *fields, JSON_REFUSE_UNKNOWN, "data.", &arena,
-                                   &p, fault);
+    enum err err = json_spec_parse(data, fields, sizeof fields / sizeof *fields, JSON_REFUSE_UNKNOWN, "data.",
+                                   &arena, &p, fault);
     arena_release(&arena);
     if (err == ERR_OK)
         err = alloc(out, (size_t)p.devices, seed, fault);

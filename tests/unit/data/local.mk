@@ -1,0 +1,37 @@
+if HAVE_CHECK
+DATA_TESTS = \
+	tests/bin/test_dataset \
+	tests/bin/test_fashion_mnist \
+	tests/bin/test_idx \
+	tests/bin/test_partition \
+	tests/bin/test_pool \
+	tests/bin/test_synthetic
+check_PROGRAMS += $(DATA_TESTS)
+TESTS += $(DATA_TESTS)
+
+check_LIBRARIES += tests/bin/libdatatest.a
+tests_bin_libdatatest_a_SOURCES = tests/unit/data/support.c tests/unit/data/support.h
+tests_bin_libdatatest_a_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+DATA_TEST_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+DATA_TEST_LIBS = tests/bin/libdatatest.a $(DATA_LIBS) $(CHECK_LIBS)
+
+tests_bin_test_dataset_SOURCES = tests/unit/data/test_dataset.c
+tests_bin_test_dataset_CFLAGS = $(DATA_TEST_CFLAGS)
+tests_bin_test_dataset_LDADD = $(DATA_TEST_LIBS)
+tests_bin_test_fashion_mnist_SOURCES = tests/unit/data/test_fashion_mnist.c
+tests_bin_test_fashion_mnist_CFLAGS = $(DATA_TEST_CFLAGS)
+tests_bin_test_fashion_mnist_LDADD = $(DATA_TEST_LIBS)
+tests_bin_test_idx_SOURCES = tests/unit/data/test_idx.c
+tests_bin_test_idx_CFLAGS = $(DATA_TEST_CFLAGS)
+tests_bin_test_idx_LDADD = $(DATA_TEST_LIBS)
+tests_bin_test_partition_SOURCES = tests/unit/data/test_partition.c
+tests_bin_test_partition_CFLAGS = $(DATA_TEST_CFLAGS)
+tests_bin_test_partition_LDADD = $(DATA_TEST_LIBS)
+tests_bin_test_pool_SOURCES = tests/unit/data/test_pool.c
+tests_bin_test_pool_CFLAGS = $(DATA_TEST_CFLAGS)
+tests_bin_test_pool_LDADD = $(DATA_TEST_LIBS)
+tests_bin_test_synthetic_SOURCES = tests/unit/data/test_synthetic.c
+tests_bin_test_synthetic_CFLAGS = $(DATA_TEST_CFLAGS)
+tests_bin_test_synthetic_LDADD = $(DATA_TEST_LIBS)
+endif
+EXTRA_DIST += tests/data/paper_golden.json tests/data/fmnist_golden.json
