@@ -1,4 +1,5 @@
 include tests/unit/base/local.mk
+include tests/unit/http/local.mk
 include tests/unit/tensor/local.mk
 include tests/unit/model/local.mk
 include tests/unit/fl/local.mk

@@ -42,9 +42,8 @@ struct http_header {
 /* Start from {0}: what is not set has a sensible meaning. */
 struct http_request {
     const char *method; /* NULL: GET */
-    const char
-        *path; /* behind the base URL: starts with '/', percent-encoded, with its query (common/http/url.h) */
-    const char *token; /* in place of the client's, or NULL. Copied, like all texts here */
+    const char *path;   /* behind the base URL, from '/' on, percent-encoded, with the query: see url.h */
+    const char *token;  /* in place of the client's, or NULL. Copied, like all texts here */
 
     const char *content_type;          /* of the body; NULL: application/json when there is a body */
     const void *body;                  /* not copied: stays as it is until the request is done */

@@ -6,8 +6,8 @@
 #include "common/base/buf.h"
 #include "common/base/err.h"
 
-/* "/runs" + "a/b" -> "/runs/a%2Fb". The segments "." and ".." would be cut out of the URL: ERR_INVALID_FIELD.
- */
+/* "/runs" + "a/b" -> "/runs/a%2Fb". ERR_INVALID_FIELD for "" and for "." and "..", which would be cut out of
+ * the URL. On an error the path is unchanged. */
 enum err url_add_segment(struct buf *path, const char *segment) MUST_CHECK;
 /* Adds "?name=value", or "&name=value" behind an earlier one. */
 enum err url_add_query(struct buf *path, const char *name, const char *value) MUST_CHECK;
