@@ -52,12 +52,14 @@ enum err partition_label_shards(const struct labelled *in, const struct partitio
     uint32_t *sorted = malloc(in->num_rows * sizeof *sorted);
     uint32_t *order = malloc(num_shards * sizeof *order);
     size_t *first = malloc(((size_t)in->num_classes + 1) * sizeof *first);
-    enum err err = sorted && order && first ? ERR_OK : no_memory(in, fault);
-    if (err == ERR_OK &&
-        rng_permutation(rng_key(seed, RNG_LABEL_SHARDS, 0, 0, 0), order, num_shards) != ERR_OK)
+    enum err err = ERR_NO_MEMORY;
+    if (sorted && order && first)
+        err = rng_permutation(rng_key(seed, RNG_LABEL_SHARDS, 0, 0, 0), order, num_shards);
+    if (err != ERR_OK) {
         err = no_memory(in, fault);
-    if (err == ERR_OK)
-        err = shares_alloc(out, devices, in->num_rows, fault);
+        goto out;
+    }
+    err = shares_alloc(out, devices, in->num_rows, fault);
     if (err != ERR_OK)
         goto out;
     rows_by_label(in, sorted, first);

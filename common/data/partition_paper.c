@@ -76,6 +76,19 @@ static void take_base(struct paper *p)
         }
 }
 
+static void take_share(struct paper *p, size_t l, double growth, double total, struct piece *out)
+{
+    const size_t base = p->groups * LABELS_PER_DEVICE * BASE;
+    const double spare = (double)(p->first[l + 1] - p->first[l] - base);
+    const size_t count = (size_t)floor(spare * growth / total);
+    /* As in the authors' code: the last example of a label stays, and a share too large for the rest is
+     * skipped. */
+    if (p->next[l] + count >= p->first[l + 1])
+        return;
+    *out = (struct piece){p->next[l], count};
+    p->next[l] += count;
+}
+
 static void take_shares(struct paper *p, double *total)
 {
     const size_t per_class = p->groups * LABELS_PER_DEVICE;
@@ -84,19 +97,14 @@ static void take_shares(struct paper *p, double *total)
         for (size_t g = 0; g < per_class; g++)
             total[l] += p->growth[l * per_class + g];
     }
-    for (size_t i = 0; i < p->devices; i++)
-        for (size_t j = 0; j < LABELS_PER_DEVICE; j++) {
-            const size_t l = (i + j) % p->classes;
-            const double spare = (double)(p->first[l + 1] - p->first[l] - per_class * BASE);
-            const double growth = p->growth[l * per_class + i / p->classes * LABELS_PER_DEVICE + j];
-            const size_t count = (size_t)floor(spare * growth / total[l]);
-            /* As in the authors' code: the last example of a label stays, and a share too large for the rest
-             * is skipped. */
-            if (p->next[l] + count >= p->first[l + 1])
-                continue;
-            p->pieces[4 * i + LABELS_PER_DEVICE + j] = (struct piece){p->next[l], count};
-            p->next[l] += count;
-        }
+    struct piece *pieces = p->pieces;
+    for (size_t g = 0; g < p->groups; g++)
+        for (size_t c = 0; c < p->classes; c++, pieces += 2 * LABELS_PER_DEVICE)
+            for (size_t j = 0; j < LABELS_PER_DEVICE; j++) {
+                const size_t l = (c + j) % p->classes;
+                const double growth = p->growth[l * per_class + g * LABELS_PER_DEVICE + j];
+                take_share(p, l, growth, total[l], &pieces[LABELS_PER_DEVICE + j]);
+            }
 }
 
 static void gather_pieces(const struct paper *p, struct shares *out)

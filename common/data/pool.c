@@ -89,6 +89,8 @@ static void moments(int64_t sum, int64_t squares, int64_t n, double *out_mean, d
 enum err pool_statistics(const struct pool *p, double *out_mean, double *out_std)
 {
     const size_t n = p->num_features;
+    if (!p->bytes || p->num_rows == 0)
+        bug("statistics of a pool without bytes");
     uint32_t *block = calloc(2 * n, sizeof *block);
     int64_t *total = calloc(2 * n, sizeof *total);
     enum err err = block && total ? ERR_OK : ERR_NO_MEMORY;

@@ -39,9 +39,11 @@ enum err shares_shuffle(struct shares *s, uint64_t seed, struct fault *fault)
     uint32_t *taken = malloc(most * sizeof *taken);
     struct rng_sort_item *scratch = malloc(most * sizeof *scratch);
     enum err err = ERR_OK;
-    if (!order || !taken || !scratch)
+    if (!order || !taken || !scratch) {
         err = fault_set(fault, ERR_NO_MEMORY, "data", "no memory to split a device's %zu examples", most - 1);
-    for (size_t k = 0; err == ERR_OK && k < s->num_devices; k++) {
+        goto out;
+    }
+    for (size_t k = 0; k < s->num_devices; k++) {
         const size_t n = shares_count(s, k);
         uint32_t *rows = s->rows + s->first[k];
         memcpy(taken, rows, n * sizeof *taken);
@@ -49,6 +51,7 @@ enum err shares_shuffle(struct shares *s, uint64_t seed, struct fault *fault)
         for (size_t i = 0; i < n; i++)
             rows[i] = taken[order[i]];
     }
+out:
     free(order);
     free(taken);
     free(scratch);

@@ -20,6 +20,7 @@ json_t *golden(const char *name)
     return root;
 }
 
+static json_t *object(const char *fmt, va_list ap) PRINTF_LIKE(1, 0);
 static json_t *object(const char *fmt, va_list ap)
 {
     char text[4096];
