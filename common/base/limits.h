@@ -46,5 +46,7 @@
 #define LIMIT_IDEMPOTENCY_KEY  200
 #define LIMIT_WRITER_BATCH     256         /* operations of one metadata transaction */
 #define LIMIT_WRITER_QUEUE     100000
+#define LIMIT_TOPICS           (64 * MIB)  /* texts of the notifications of one transaction */
+#define LIMIT_BLOB_BYTES       ((int64_t)32 * 1024 * 1024 * 1024) /* one blob */
 
 #endif

@@ -1,0 +1,191 @@
+#include "server/store/blobs.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/base/buf.h"
+#include "common/base/limits.h"
+#include "server/store/idmap.h"
+
+struct memory_blob {
+    char *bytes;
+    size_t size;
+};
+
+struct memory_blobs {
+    struct blobs base;
+    pthread_mutex_t mutex;
+    struct idmap blobs; /* struct memory_blob */
+    int64_t last_id, total_bytes;
+};
+
+struct blob_put {
+    struct memory_blobs *blobs;
+    struct buf bytes;
+};
+
+static struct memory_blobs *blobs_of(struct blobs *b)
+{
+    return (struct memory_blobs *)b;
+}
+
+static enum err memory_put_begin(struct blobs *b, struct blob_put **out)
+{
+    struct blob_put *p = calloc(1, sizeof *p);
+    if (!p)
+        return ERR_NO_MEMORY;
+    p->blobs = blobs_of(b);
+    buf_init(&p->bytes, (size_t)LIMIT_BLOB_BYTES);
+    *out = p;
+    return ERR_OK;
+}
+
+static enum err memory_put_write(struct blob_put *p, const void *bytes, size_t n)
+{
+    return buf_append(&p->bytes, bytes, n);
+}
+
+static void memory_put_abort(struct blob_put *p)
+{
+    buf_release(&p->bytes);
+    free(p);
+}
+
+static enum err memory_put_end(struct blob_put *p, int64_t *out_id)
+{
+    struct memory_blobs *b = p->blobs;
+    struct memory_blob *blob = malloc(sizeof *blob);
+    enum err e = blob ? buf_take(&p->bytes, &blob->bytes, &blob->size) : ERR_NO_MEMORY;
+    (void)pthread_mutex_lock(&b->mutex);
+    bool is_taken = !e;
+    if (!e)
+        e = idmap_reserve(&b->blobs);
+    if (!e) {
+        char *exact = realloc(blob->bytes, blob->size + 1);
+        blob->bytes = exact ? exact : blob->bytes;
+        *out_id = ++b->last_id;
+        idmap_set(&b->blobs, *out_id, blob);
+        b->total_bytes += (int64_t)blob->size;
+    }
+    (void)pthread_mutex_unlock(&b->mutex);
+    if (e) {
+        if (is_taken)
+            free(blob->bytes);
+        free(blob);
+    }
+    memory_put_abort(p);
+    return e;
+}
+
+static enum err memory_size(struct blobs *base, int64_t id, int64_t *out_size)
+{
+    struct memory_blobs *b = blobs_of(base);
+    (void)pthread_mutex_lock(&b->mutex);
+    const struct memory_blob *blob = idmap_get(&b->blobs, id);
+    if (blob)
+        *out_size = (int64_t)blob->size;
+    (void)pthread_mutex_unlock(&b->mutex);
+    return blob ? ERR_OK : ERR_NOT_FOUND;
+}
+
+static enum err memory_read(struct blobs *base, int64_t id, int64_t offset, void *out, size_t n)
+{
+    struct memory_blobs *b = blobs_of(base);
+    enum err e = ERR_OK;
+    (void)pthread_mutex_lock(&b->mutex);
+    const struct memory_blob *blob = idmap_get(&b->blobs, id);
+    if (!blob)
+        e = ERR_NOT_FOUND;
+    else if (offset < 0 || (uint64_t)offset > blob->size || n > blob->size - (size_t)offset)
+        e = ERR_RANGE_NOT_SATISFIABLE;
+    else if (n)
+        memcpy(out, blob->bytes + offset, n);
+    (void)pthread_mutex_unlock(&b->mutex);
+    return e;
+}
+
+static void blob_free(struct memory_blob *blob)
+{
+    free(blob->bytes);
+    free(blob);
+}
+
+static enum err memory_remove(struct blobs *base, int64_t id)
+{
+    struct memory_blobs *b = blobs_of(base);
+    (void)pthread_mutex_lock(&b->mutex);
+    struct memory_blob *blob = idmap_remove(&b->blobs, id);
+    if (blob)
+        b->total_bytes -= (int64_t)blob->size;
+    (void)pthread_mutex_unlock(&b->mutex);
+    if (!blob)
+        return ERR_NOT_FOUND;
+    blob_free(blob);
+    return ERR_OK;
+}
+
+static enum err memory_commit(struct blobs *b)
+{
+    (void)b;
+    return ERR_OK;
+}
+
+static enum err memory_collect(struct blobs *base, bool (*is_named)(void *ctx, int64_t id), void *ctx,
+                               int64_t *out_removed)
+{
+    struct memory_blobs *b = blobs_of(base);
+    *out_removed = 0;
+    /* By number, not by slot: removing moves slots. */
+    for (int64_t id = 1; id <= b->last_id; id++)
+        if (idmap_get(&b->blobs, id) && !is_named(ctx, id) && memory_remove(base, id) == ERR_OK)
+            ++*out_removed;
+    return ERR_OK;
+}
+
+static int64_t memory_total_bytes(struct blobs *base)
+{
+    struct memory_blobs *b = blobs_of(base);
+    (void)pthread_mutex_lock(&b->mutex);
+    int64_t total = b->total_bytes;
+    (void)pthread_mutex_unlock(&b->mutex);
+    return total;
+}
+
+static void memory_close(struct blobs *base)
+{
+    struct memory_blobs *b = blobs_of(base);
+    for (size_t i = 0; i < b->blobs.capacity; i++)
+        if (b->blobs.slots[i].id)
+            blob_free(b->blobs.slots[i].value);
+    idmap_release(&b->blobs);
+    (void)pthread_mutex_destroy(&b->mutex);
+    free(b);
+}
+
+static const struct blob_ops memory_ops = {
+    .name = "memory",
+    .put_begin = memory_put_begin,
+    .put_write = memory_put_write,
+    .put_end = memory_put_end,
+    .put_abort = memory_put_abort,
+    .size = memory_size,
+    .read = memory_read,
+    .remove = memory_remove,
+    .commit = memory_commit,
+    .collect = memory_collect,
+    .total_bytes = memory_total_bytes,
+    .close = memory_close,
+};
+
+enum err blobs_memory_open(struct blobs **out)
+{
+    struct memory_blobs *b = calloc(1, sizeof *b);
+    if (!b)
+        return ERR_NO_MEMORY;
+    if (pthread_mutex_init(&b->mutex, NULL)) {
+        free(b);
+        return ERR_NO_MEMORY;
+    }
+    b->base.ops = &memory_ops;
+    *out = &b->base;
+    return ERR_OK;
+}

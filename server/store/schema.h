@@ -1,0 +1,63 @@
+/* The tables of records.h and queries.h, resolved: what both backends read. Both enforce the same unique columns, and
+ * both break ties in the same way (by the primary key), so a query gives the same rows in the same order everywhere. */
+#ifndef FEDLANE_STORE_SCHEMA_H
+#define FEDLANE_STORE_SCHEMA_H
+
+#include <stdbool.h>
+#include "server/store/store.h"
+
+/* U(record kind, columns, condition): no two rows have the same values in these columns, beside the primary key. With
+ * W(column) only rows whose column is 0 count. sql/sqlite has the same as unique indexes; a test compares them. */
+#define UNIQUE_TABLE(U)                                                                                       \
+    U(EXPERIMENT, (K(name)), ())                                                                              \
+    U(UPDATE, (K(task_id)), ())                                                                               \
+    U(DEVICE, (K(dataset) K(ordinal)), (W(revoked_at)))                                                       \
+    U(WORKER, (K(instance_id)), ())                                                                           \
+    U(TOKEN, (K(sha256)), ())                                                                                 \
+    U(EVENT, (K(run_id) K(seq)), ())
+
+#define SCHEMA_MAX_COLUMNS 8 /* of a key, a unique, a query's conditions or its order */
+
+struct unique_type {
+    enum record_kind kind;
+    const struct record_column *columns[SCHEMA_MAX_COLUMNS];
+    size_t num_columns;
+    const struct record_column *where_zero; /* NULL: all rows count */
+};
+/* In the order of the kinds. *out_count uniques of the record. */
+const struct unique_type *schema_uniques(enum record_kind kind, size_t *out_count);
+
+enum query_op { QUERY_EQ, QUERY_LT, QUERY_LE, QUERY_GT, QUERY_GE };
+struct query_condition {
+    const struct record_column *column;
+    enum query_op op;
+    bool is_optional;
+};
+/* Rows that meet the conditions, ordered by the order columns, then by the primary key, all in one direction. */
+struct query_type {
+    const char *name; /* "RUNS_BY_STATUS" */
+    enum record_kind kind;
+    struct query_condition conditions[SCHEMA_MAX_COLUMNS];
+    size_t num_conditions;
+    const struct record_column *order[SCHEMA_MAX_COLUMNS]; /* with the key columns that the query does not name */
+    size_t num_order;
+    bool is_descending;
+};
+const struct query_type *schema_query(enum query q);
+
+/* Whether the store gives the row its number when it is inserted with 0: its key is one integer. */
+bool schema_numbers_rows(enum record_kind kind);
+
+/* Ends the program unless args fit the query: as many as conditions, each of its column's type, none left out that is
+ * not optional. Such a call is a mistake in the program, never in its input. */
+void schema_check_args(enum query q, const struct store_value *args, size_t num_args);
+
+/* Fields of a row. A text that is NULL ends the program. */
+const char *row_text(const struct record_column *c, const void *row);
+int64_t row_int(const struct record_column *c, const void *row);
+double row_real(const struct record_column *c, const void *row);
+void row_set_text(const struct record_column *c, void *row, const char *v);
+void row_set_int(const struct record_column *c, void *row, int64_t v);
+void row_set_real(const struct record_column *c, void *row, double v);
+
+#endif
