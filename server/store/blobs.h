@@ -1,6 +1,7 @@
-/* Where weights live: immutable byte strings with a number. What was put becomes durable at the next commit; the metadata
- * store commits the blobs before it commits the rows that name them, so a row never names a blob that is not there.
- * Blobs that no row names (a crash in between, a refused update) are orphans: `collect` removes them at start. Thread-safe. */
+/* Where weights live: immutable byte strings with a number. What was put becomes durable at the next commit;
+ * the metadata store commits the blobs before it commits the rows that name them, so a row never names a blob
+ * that is not there. Blobs that no row names (a crash in between, a refused update) are orphans: `collect`
+ * removes them at start. Thread-safe. */
 #ifndef FEDLANE_STORE_BLOBS_H
 #define FEDLANE_STORE_BLOBS_H
 
@@ -15,17 +16,21 @@ struct blob_put; /* one upload in progress; several may be open at once */
 struct blob_ops {
     const char *name;
     enum err (*put_begin)(struct blobs *b, struct blob_put **out) MUST_CHECK;
-    enum err (*put_write)(struct blob_put *p, const void *bytes, size_t n) MUST_CHECK; /* any sizes; held in chunks */
+    enum err (*put_write)(struct blob_put *p, const void *bytes,
+                          size_t n) MUST_CHECK; /* any sizes; held in chunks */
     /* Ends the upload, frees p; *out_id > 0 is readable at once, durable after commit. */
     enum err (*put_end)(struct blob_put *p, int64_t *out_id) MUST_CHECK;
-    void (*put_abort)(struct blob_put *p); /* frees p; leaves nothing */
+    void (*put_abort)(struct blob_put *p);                                       /* frees p; leaves nothing */
     enum err (*size)(struct blobs *b, int64_t id, int64_t *out_size) MUST_CHECK; /* ERR_NOT_FOUND */
     /* Exactly n bytes from offset. ERR_NOT_FOUND, ERR_RANGE_NOT_SATISFIABLE past the end. */
     enum err (*read)(struct blobs *b, int64_t id, int64_t offset, void *out, size_t n) MUST_CHECK;
-    enum err (*remove)(struct blobs *b, int64_t id) MUST_CHECK; /* ERR_NOT_FOUND; durable at the next commit */
-    enum err (*commit)(struct blobs *b) MUST_CHECK; /* all that was put or removed so far; cheap when there is nothing */
+    enum err (*remove)(struct blobs *b,
+                       int64_t id) MUST_CHECK; /* ERR_NOT_FOUND; durable at the next commit */
+    enum err (*commit)(struct blobs *b)
+        MUST_CHECK; /* all that was put or removed so far; cheap when there is nothing */
     /* Removes every blob for which is_named says false. Only while no upload runs. */
-    enum err (*collect)(struct blobs *b, bool (*is_named)(void *ctx, int64_t id), void *ctx, int64_t *out_removed) MUST_CHECK;
+    enum err (*collect)(struct blobs *b, bool (*is_named)(void *ctx, int64_t id), void *ctx,
+                        int64_t *out_removed) MUST_CHECK;
     int64_t (*total_bytes)(struct blobs *b);
     void (*close)(struct blobs *b); /* commits */
 };

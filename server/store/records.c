@@ -38,7 +38,8 @@ static const struct record_column worker_row_list[] = {WORKER_COLUMNS(COLUMN_T, 
 static const struct record_column token_row_list[] = {TOKEN_COLUMNS(COLUMN_T, COLUMN_I, COLUMN_R)};
 #undef THIS_ROW
 #define THIS_ROW idempotency_row
-static const struct record_column idempotency_row_list[] = {IDEMPOTENCY_COLUMNS(COLUMN_T, COLUMN_I, COLUMN_R)};
+static const struct record_column idempotency_row_list[] = {
+    IDEMPOTENCY_COLUMNS(COLUMN_T, COLUMN_I, COLUMN_R)};
 #undef THIS_ROW
 #define THIS_ROW event_row
 static const struct record_column event_row_list[] = {EVENT_COLUMNS(COLUMN_T, COLUMN_I, COLUMN_R)};
@@ -48,7 +49,7 @@ static const struct record_column metric_row_list[] = {METRIC_COLUMNS(COLUMN_T, 
 #undef THIS_ROW
 
 const struct record_type record_types[RECORD_COUNT] = {
-#define X(kind, row, table, columns, keys)                                                                    \
+#define X(kind, row, table, columns, keys)                                                                   \
     [RECORD_##kind] = {table, sizeof(struct row), keys, row##_list, sizeof row##_list / sizeof row##_list[0]},
     RECORD_TABLE(X)
 #undef X

@@ -30,7 +30,7 @@ struct unique_text {
 #define ASC(column)   {#column, false},
 #define DESC(column)  {#column, true},
 static const struct query_text query_texts[QUERY_COUNT] = {
-#define Q(name, kind, conditions, order)                                                                      \
+#define Q(name, kind, conditions, order)                                                                     \
     [QUERY_##name] = {#name, RECORD_##kind, {LIST conditions}, {LIST order}},
     QUERY_TABLE(Q)
 #undef Q
@@ -38,8 +38,9 @@ static const struct query_text query_texts[QUERY_COUNT] = {
 
 #define K(column) #column,
 #define W(column) #column
+#define ALL_ROWS  NULL
 static const struct unique_text unique_texts[] = {
-#define U(kind, columns, where) {RECORD_##kind, {LIST columns}, LIST where},
+#define U(kind, columns, where) {RECORD_##kind, {LIST columns}, where},
     UNIQUE_TABLE(U)
 #undef U
 };
@@ -79,7 +80,8 @@ static void add_order(struct query_type *q, const struct record_column *column)
 
 static void resolve_query(const struct query_text *text, struct query_type *q)
 {
-    *q = (struct query_type){.name = text->name, .kind = text->kind, .is_descending = text->order[0].is_descending};
+    *q = (struct query_type){
+        .name = text->name, .kind = text->kind, .is_descending = text->order[0].is_descending};
     for (size_t i = 0; i < SCHEMA_MAX_COLUMNS && text->conditions[i].column; i++) {
         const struct condition_text *c = &text->conditions[i];
         const struct record_column *column = column_named(text->kind, c->column);
@@ -170,7 +172,8 @@ int64_t row_int(const struct record_column *c, const void *row)
     return *(const int64_t *)((const char *)row + c->offset);
 }
 
-/* SQLite keeps whole reals as integers, which have no negative zero; so that all backends give the same, none has. */
+/* SQLite keeps whole reals as integers, which have no negative zero; so that all backends give the same, none
+ * has. */
 double row_real(const struct record_column *c, const void *row)
 {
     return *(const double *)((const char *)row + c->offset) + 0.0;

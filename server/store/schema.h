@@ -1,20 +1,22 @@
-/* The tables of records.h and queries.h, resolved: what both backends read. Both enforce the same unique columns, and
- * both break ties in the same way (by the primary key), so a query gives the same rows in the same order everywhere. */
+/* The tables of records.h and queries.h, resolved: what both backends read. Both enforce the same unique
+ * columns, and both break ties in the same way (by the primary key), so a query gives the same rows in the
+ * same order everywhere. */
 #ifndef FEDLANE_STORE_SCHEMA_H
 #define FEDLANE_STORE_SCHEMA_H
 
 #include <stdbool.h>
 #include "server/store/store.h"
 
-/* U(record kind, columns, condition): no two rows have the same values in these columns, beside the primary key. With
- * W(column) only rows whose column is 0 count. sql/sqlite has the same as unique indexes; a test compares them. */
-#define UNIQUE_TABLE(U)                                                                                       \
-    U(EXPERIMENT, (K(name)), ())                                                                              \
-    U(UPDATE, (K(task_id)), ())                                                                               \
-    U(DEVICE, (K(dataset) K(ordinal)), (W(revoked_at)))                                                       \
-    U(WORKER, (K(instance_id)), ())                                                                           \
-    U(TOKEN, (K(sha256)), ())                                                                                 \
-    U(EVENT, (K(run_id) K(seq)), ())
+/* U(record kind, columns, condition): no two rows have the same values in these columns, beside the primary
+ * key. ALL_ROWS count, or with W(column) those whose column is 0. sql/sqlite has the same as unique indexes;
+ * a test compares them. */
+#define UNIQUE_TABLE(U)                                                                                      \
+    U(EXPERIMENT, (K(name)), ALL_ROWS)                                                                       \
+    U(UPDATE, (K(task_id)), ALL_ROWS)                                                                        \
+    U(DEVICE, (K(dataset) K(ordinal)), W(revoked_at))                                                        \
+    U(WORKER, (K(instance_id)), ALL_ROWS)                                                                    \
+    U(TOKEN, (K(sha256)), ALL_ROWS)                                                                          \
+    U(EVENT, (K(run_id) K(seq)), ALL_ROWS)
 
 #define SCHEMA_MAX_COLUMNS 8 /* of a key, a unique, a query's conditions or its order */
 
@@ -33,13 +35,15 @@ struct query_condition {
     enum query_op op;
     bool is_optional;
 };
-/* Rows that meet the conditions, ordered by the order columns, then by the primary key, all in one direction. */
+/* Rows that meet the conditions, ordered by the order columns, then by the primary key, all in one direction.
+ */
 struct query_type {
     const char *name; /* "RUNS_BY_STATUS" */
     enum record_kind kind;
     struct query_condition conditions[SCHEMA_MAX_COLUMNS];
     size_t num_conditions;
-    const struct record_column *order[SCHEMA_MAX_COLUMNS]; /* with the key columns that the query does not name */
+    const struct record_column
+        *order[SCHEMA_MAX_COLUMNS]; /* with the key columns that the query does not name */
     size_t num_order;
     bool is_descending;
 };
@@ -48,8 +52,8 @@ const struct query_type *schema_query(enum query q);
 /* Whether the store gives the row its number when it is inserted with 0: its key is one integer. */
 bool schema_numbers_rows(enum record_kind kind);
 
-/* Ends the program unless args fit the query: as many as conditions, each of its column's type, none left out that is
- * not optional. Such a call is a mistake in the program, never in its input. */
+/* Ends the program unless args fit the query: as many as conditions, each of its column's type, none left out
+ * that is not optional. Such a call is a mistake in the program, never in its input. */
 void schema_check_args(enum query q, const struct store_value *args, size_t num_args);
 
 /* Fields of a row. A text that is NULL ends the program. */

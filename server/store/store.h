@@ -1,13 +1,15 @@
-/* Where runs, rounds, tasks, devices and everything about them live. Backends are tables of functions: store/memory (for
- * `fedlane simulate` and tests) and store/sqlite.
+/* Where runs, rounds, tasks, devices and everything about them live. Backends are tables of functions:
+ * store/memory (for `fedlane simulate` and tests) and store/sqlite.
  *
- * A write is a function and its argument. The backend runs it inside a transaction; many writes may share one commit, each in
- * a savepoint of its own. A function that returns an error leaves no trace. `done` is called after the commit (or the
- * failure), never before: what it acknowledges is durable. Functions run one at a time, in the order they were queued, so
- * they may keep state that only they touch. They must not wait for anything.
+ * A write is a function and its argument. The backend runs it inside a transaction; many writes may share one
+ * commit, each in a savepoint of its own. A function that returns an error leaves no trace. `done` is called
+ * after the commit (or the failure), never before: what it acknowledges is durable. Functions run one at a
+ * time, in the order they were queued, so they may keep state that only they touch. They must not wait for
+ * anything.
  *
- * A write may be run again after a failed commit of its batch, so it must fill its outputs anew each time it is called and
- * have no other effect than on the store (notifications included: they are held back until the commit). */
+ * A write may be run again after a failed commit of its batch, so it must fill its outputs anew each time it
+ * is called and have no other effect than on the store (notifications included: they are held back until the
+ * commit). */
 #ifndef FEDLANE_STORE_STORE_H
 #define FEDLANE_STORE_STORE_H
 
@@ -20,7 +22,8 @@ struct store_txn;
 
 typedef enum err (*store_fn)(struct store_txn *txn, void *arg);
 typedef void (*store_done_fn)(void *ctx, enum err result);
-/* After a commit, once for each distinct topic its functions notified, on the thread that committed. Must be quick. */
+/* After a commit, once for each distinct topic its functions notified, on the thread that committed. Must be
+ * quick. */
 typedef void (*store_listener)(void *ctx, const char *topic);
 
 struct store_value {
@@ -46,20 +49,22 @@ static inline struct store_value store_text_or_any(const char *v)
 }
 
 struct store_stats {
-    int64_t commits, operations;    /* since the start */
-    int64_t queued;                 /* operations that wait now */
-    int64_t size_bytes;             /* of the database, 0 in memory */
+    int64_t commits, operations; /* since the start */
+    int64_t queued;              /* operations that wait now */
+    int64_t size_bytes;          /* of the database, 0 in memory */
 };
 
 struct store_ops {
     const char *name;
-    /* Queues; never blocks on the disk. `done` may be NULL. ERR_UNAVAILABLE (and no call of done) when the queue is full or
-     * the store is closing. The memory backend runs fn and done before it returns. */
+    /* Queues; never blocks on the disk. `done` may be NULL. ERR_UNAVAILABLE (and no call of done) when the
+     * queue is full or the store is closing. The memory backend runs fn and done before it returns. */
     enum err (*write)(struct store *s, store_fn fn, void *arg, store_done_fn done, void *done_ctx) MUST_CHECK;
     /* A consistent snapshot, on the calling thread; fn must not write. */
     enum err (*read)(struct store *s, store_fn fn, void *arg) MUST_CHECK;
-    void (*listen)(struct store *s, store_listener listener, void *ctx); /* one listener; before the first write */
-    /* Called on the committing thread before each commit; an error fails the batch. Before the first write. */
+    void (*listen)(struct store *s, store_listener listener,
+                   void *ctx); /* one listener; before the first write */
+    /* Called on the committing thread before each commit; an error fails the batch. Before the first write.
+     */
     void (*before_commit)(struct store *s, enum err (*fn)(void *ctx), void *ctx);
     void (*stats)(struct store *s, struct store_stats *out);
     void (*close)(struct store *s); /* runs what is queued, then releases everything */
@@ -67,9 +72,12 @@ struct store_ops {
     /* Within a transaction. Rows are the structs of records.h; texts that go out lie in the arena. */
     /* ERR_CONFLICT where the key or another unique column is taken. An event's id 0 is filled in. */
     enum err (*insert)(struct store_txn *txn, enum record_kind kind, void *row) MUST_CHECK;
-    enum err (*update)(struct store_txn *txn, enum record_kind kind, const void *row) MUST_CHECK; /* whole row, by key; ERR_NOT_FOUND */
-    enum err (*put)(struct store_txn *txn, enum record_kind kind, const void *row) MUST_CHECK;    /* insert or replace, by key */
-    enum err (*remove)(struct store_txn *txn, enum record_kind kind, const void *row) MUST_CHECK; /* by the key columns of row; ERR_NOT_FOUND */
+    enum err (*update)(struct store_txn *txn, enum record_kind kind,
+                       const void *row) MUST_CHECK; /* whole row, by key; ERR_NOT_FOUND */
+    enum err (*put)(struct store_txn *txn, enum record_kind kind,
+                    const void *row) MUST_CHECK; /* insert or replace, by key */
+    enum err (*remove)(struct store_txn *txn, enum record_kind kind,
+                       const void *row) MUST_CHECK; /* by the key columns of row; ERR_NOT_FOUND */
     /* By the key columns already set in row; the rest is filled. ERR_NOT_FOUND leaves row as it was. */
     enum err (*get)(struct store_txn *txn, enum record_kind kind, struct arena *arena, void *row) MUST_CHECK;
     /* args: one value per condition. limit 0: no limit. *out_rows is an array of the record's struct. */
@@ -77,8 +85,8 @@ struct store_ops {
                      int64_t limit, struct arena *arena, void **out_rows, size_t *out_count) MUST_CHECK;
     enum err (*count)(struct store_txn *txn, enum query q, const struct store_value *args, size_t num_args,
                       int64_t *out_count) MUST_CHECK;
-    /* Tells the listener `topic` after the commit. Topics: "run:ID" (an event was added), "device:ID" and "worker:ID" (a task
-     * may be claimed), "events" (any event), "advance" (the core has work). */
+    /* Tells the listener `topic` after the commit. Topics: "run:ID" (an event was added), "device:ID" and
+     * "worker:ID" (a task may be claimed), "events" (any event), "advance" (the core has work). */
     enum err (*notify)(struct store_txn *txn, const char *topic) MUST_CHECK;
 };
 
@@ -91,28 +99,29 @@ struct store_txn {
 };
 
 /* Thin calls through the table. */
-#define store_insert(txn, kind, row)      ((txn)->store->ops->insert((txn), (kind), (row)))
-#define store_update(txn, kind, row)      ((txn)->store->ops->update((txn), (kind), (row)))
-#define store_put(txn, kind, row)         ((txn)->store->ops->put((txn), (kind), (row)))
-#define store_remove(txn, kind, row)      ((txn)->store->ops->remove((txn), (kind), (row)))
-#define store_get(txn, kind, arena, row)  ((txn)->store->ops->get((txn), (kind), (arena), (row)))
-#define store_notify(txn, topic)          ((txn)->store->ops->notify((txn), (topic)))
+#define store_insert(txn, kind, row)     ((txn)->store->ops->insert((txn), (kind), (row)))
+#define store_update(txn, kind, row)     ((txn)->store->ops->update((txn), (kind), (row)))
+#define store_put(txn, kind, row)        ((txn)->store->ops->put((txn), (kind), (row)))
+#define store_remove(txn, kind, row)     ((txn)->store->ops->remove((txn), (kind), (row)))
+#define store_get(txn, kind, arena, row) ((txn)->store->ops->get((txn), (kind), (arena), (row)))
+#define store_notify(txn, topic)         ((txn)->store->ops->notify((txn), (topic)))
 /* store_find(txn, QUERY_X, arena, limit, &rows, &count, value, value...) */
-#define store_find(txn, query, arena, limit, out_rows, out_count, ...)                                        \
-    ((txn)->store->ops->find((txn), (query), (const struct store_value[]){__VA_ARGS__},                       \
-                             sizeof((const struct store_value[]){__VA_ARGS__}) / sizeof(struct store_value),  \
+#define store_find(txn, query, arena, limit, out_rows, out_count, ...)                                       \
+    ((txn)->store->ops->find((txn), (query), (const struct store_value[]){__VA_ARGS__},                      \
+                             sizeof((const struct store_value[]){__VA_ARGS__}) / sizeof(struct store_value), \
                              (limit), (arena), (void **)(out_rows), (out_count)))
-#define store_count(txn, query, out_count, ...)                                                               \
-    ((txn)->store->ops->count((txn), (query), (const struct store_value[]){__VA_ARGS__},                      \
-                              sizeof((const struct store_value[]){__VA_ARGS__}) / sizeof(struct store_value), \
-                              (out_count)))
+#define store_count(txn, query, out_count, ...)                                                              \
+    ((txn)->store->ops->count(                                                                               \
+        (txn), (query), (const struct store_value[]){__VA_ARGS__},                                           \
+        sizeof((const struct store_value[]){__VA_ARGS__}) / sizeof(struct store_value), (out_count)))
 
-/* Queues and waits for the commit: for a thread that may block (not the writer's own). Returns fn's or the commit's error. */
+/* Queues and waits for the commit: for a thread that may block (not the writer's own). Returns fn's or the
+ * commit's error. */
 enum err store_write_wait(struct store *s, store_fn fn, void *arg) MUST_CHECK;
 
 enum err store_memory_open(struct store **out) MUST_CHECK;
-/* Opens or makes `path`; migrates to the newest schema. Faults: a newer schema, a network file system, an unwritable
- * directory, a second process on the same file, a file that is no database. */
+/* Opens or makes `path`; migrates to the newest schema. Faults: a newer schema, a network file system, an
+ * unwritable directory, a second process on the same file, a file that is no database. */
 enum err store_sqlite_open(const char *path, struct store **out, struct fault *fault) MUST_CHECK;
 
 #endif

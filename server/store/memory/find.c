@@ -66,7 +66,8 @@ static int place_in_scan(const void *ctx, const struct tree_node *node)
         return 0;
     for (size_t i = 0; i < s->q->num_conditions; i++) {
         const struct query_condition *c = &s->q->conditions[i];
-        if (c->column == s->index->columns[s->plan->num_fixed] && !meets(c, row, &s->args[i]) && c->op != QUERY_EQ)
+        if (c->column == s->index->columns[s->plan->num_fixed] && !meets(c, row, &s->args[i]) &&
+            c->op != QUERY_EQ)
             return c->op == QUERY_GT || c->op == QUERY_GE ? -1 : 1;
     }
     return 0;

@@ -40,8 +40,8 @@ static bool is_fixing(const struct query_condition *c)
     return c->op == QUERY_EQ && !c->is_optional;
 }
 
-/* A required bound on a column that is not the first of the order: few rows meet it, so the index is by that column and
- * what is found is sorted. */
+/* A required bound on a column that is not the first of the order: few rows meet it, so the index is by that
+ * column and what is found is sorted. */
 static const struct record_column *bound_column(const struct query_type *q)
 {
     for (size_t i = 0; i < q->num_conditions; i++) {
@@ -52,13 +52,15 @@ static const struct record_column *bound_column(const struct query_type *q)
     return NULL;
 }
 
-/* The index must begin with the fixed columns, in any order, and go on with the bound column or with the query's order. */
+/* The index must begin with the fixed columns, in any order, and go on with the bound column or with the
+ * query's order. */
 static bool serves(const struct memory_index *index, const struct query_type *q, struct memory_plan *plan)
 {
     plan->num_fixed = 0;
     for (size_t k = 0; k < index->num_columns && k < SCHEMA_MAX_COLUMNS; k++) {
         size_t i = 0;
-        while (i < q->num_conditions && !(is_fixing(&q->conditions[i]) && q->conditions[i].column == index->columns[k]))
+        while (i < q->num_conditions &&
+               !(is_fixing(&q->conditions[i]) && q->conditions[i].column == index->columns[k]))
             i++;
         if (i == q->num_conditions)
             break;

@@ -142,15 +142,16 @@ static enum err memory_get(struct store_txn *txn, enum record_kind kind, struct 
     return found ? row_copy_out(kind, found, arena, row) : ERR_NOT_FOUND;
 }
 
-static enum err memory_find(struct store_txn *txn, enum query q, const struct store_value *args, size_t num_args,
-                            int64_t limit, struct arena *arena, void **out_rows, size_t *out_count)
+static enum err memory_find(struct store_txn *txn, enum query q, const struct store_value *args,
+                            size_t num_args, int64_t limit, struct arena *arena, void **out_rows,
+                            size_t *out_count)
 {
     schema_check_args(q, args, num_args);
     return table_find(table_of(txn, schema_query(q)->kind), q, args, limit, arena, out_rows, out_count);
 }
 
-static enum err memory_count(struct store_txn *txn, enum query q, const struct store_value *args, size_t num_args,
-                             int64_t *out_count)
+static enum err memory_count(struct store_txn *txn, enum query q, const struct store_value *args,
+                             size_t num_args, int64_t *out_count)
 {
     schema_check_args(q, args, num_args);
     *out_count = table_count(table_of(txn, schema_query(q)->kind), q, args);

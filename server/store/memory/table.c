@@ -145,7 +145,8 @@ static void unlink_row(struct memory_table *t, struct memory_row *r)
         tree_remove(&t->indexes[i].root, &r->nodes[i], compare_nodes, &t->indexes[i]);
 }
 
-static enum err change(struct memory_table *t, struct memory_row *removed, const void *row, struct memory_undo *undo)
+static enum err change(struct memory_table *t, struct memory_row *removed, const void *row,
+                       struct memory_undo *undo)
 {
     if (undo->count == undo->capacity) {
         size_t capacity = undo->capacity ? 2 * undo->capacity : 64;

@@ -1,6 +1,6 @@
-/* The rows of one record kind in memory. Rows never change: an update links a new one and unlinks the old one, which the
- * undo log keeps until the transaction ends. Each table has an ordered index for its key, one for each of its uniques
- * and one for each query that none of the others serves. */
+/* The rows of one record kind in memory. Rows never change: an update links a new one and unlinks the old
+ * one, which the undo log keeps until the transaction ends. Each table has an ordered index for its key, one
+ * for each of its uniques and one for each query that none of the others serves. */
 #ifndef FEDLANE_STORE_MEMORY_TABLE_H
 #define FEDLANE_STORE_MEMORY_TABLE_H
 

@@ -67,8 +67,8 @@ struct tree_node *tree_find(struct tree_node *root, tree_place place, const void
 }
 
 /* Depth is logarithmic: priorities are random. */
-bool tree_walk(struct tree_node *root, bool is_backwards, tree_place place, const void *place_ctx, tree_visit visit,
-               void *visit_ctx)
+bool tree_walk(struct tree_node *root, bool is_backwards, tree_place place, const void *place_ctx,
+               tree_visit visit, void *visit_ctx)
 {
     while (root) {
         int c = place(place_ctx, root);

@@ -1,4 +1,5 @@
-/* An ordered set whose nodes lie in the caller's own structs, so inserting and removing cannot fail: a treap. */
+/* An ordered set whose nodes lie in the caller's own structs, so inserting and removing cannot fail: a treap.
+ */
 #ifndef FEDLANE_STORE_MEMORY_TREE_H
 #define FEDLANE_STORE_MEMORY_TREE_H
 
@@ -21,7 +22,7 @@ void tree_remove(struct tree_node **root, struct tree_node *node, tree_compare c
 /* Any node of the range, or NULL. */
 struct tree_node *tree_find(struct tree_node *root, tree_place place, const void *ctx);
 /* Visits the range in order, or backwards. False when a visit stopped it. */
-bool tree_walk(struct tree_node *root, bool is_backwards, tree_place place, const void *place_ctx, tree_visit visit,
-               void *visit_ctx);
+bool tree_walk(struct tree_node *root, bool is_backwards, tree_place place, const void *place_ctx,
+               tree_visit visit, void *visit_ctx);
 
 #endif
