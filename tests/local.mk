@@ -4,3 +4,4 @@ include tests/unit/tensor/local.mk
 include tests/unit/model/local.mk
 include tests/unit/fl/local.mk
 include tests/unit/data/local.mk
+include tests/store/local.mk

@@ -1,0 +1,16 @@
+if HAVE_CHECK
+check_LIBRARIES += tests/store/libstoretest.a
+tests_store_libstoretest_a_SOURCES = tests/store/support.c tests/store/support.h
+tests_store_libstoretest_a_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+
+STORE_TEST_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+STORE_TEST_LIBS = tests/store/libstoretest.a libfedlane-store.a $(BASE_LIBS) $(CHECK_LIBS)
+STORE_TESTS = \
+	tests/bin/test_store_records
+check_PROGRAMS += $(STORE_TESTS)
+TESTS += $(STORE_TESTS)
+
+tests_bin_test_store_records_SOURCES = tests/store/test_records.c
+tests_bin_test_store_records_CFLAGS = $(STORE_TEST_CFLAGS)
+tests_bin_test_store_records_LDADD = $(STORE_TEST_LIBS)
+endif

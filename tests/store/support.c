@@ -1,0 +1,112 @@
+#include "tests/store/support.h"
+#include <ftw.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/base/rng.h"
+
+static enum err memory_store(const char *dir, struct store **out, struct fault *fault)
+{
+    (void)dir;
+    (void)fault;
+    return store_memory_open(out);
+}
+
+static enum err memory_blobs(const char *dir, struct blobs **out, struct fault *fault)
+{
+    (void)dir;
+    (void)fault;
+    return blobs_memory_open(out);
+}
+
+const struct backend backends[] = {
+    {"memory", false, memory_store, memory_blobs},
+};
+const int num_backends = sizeof backends / sizeof backends[0];
+
+const char *make_dir(void)
+{
+    static char path[512];
+    const char *tmp = getenv("TMPDIR");
+    (void)snprintf(path, sizeof path, "%s/fedlane-store-XXXXXX", tmp ? tmp : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(path));
+    return path;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+void remove_dir(const char *dir)
+{
+    ck_assert_int_eq(nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+struct store *open_store(const struct backend *b, const char *dir)
+{
+    struct store *s = NULL;
+    struct fault fault = FAULT_NONE;
+    enum err e = b->open_store(dir, &s, &fault);
+    ck_assert_msg(!e, "%s: %s: %s", b->name, err_name(e), fault.detail);
+    return s;
+}
+
+struct blobs *open_blobs(const struct backend *b, const char *dir)
+{
+    struct blobs *blobs = NULL;
+    struct fault fault = FAULT_NONE;
+    enum err e = b->open_blobs(dir, &blobs, &fault);
+    ck_assert_msg(!e, "%s: %s: %s", b->name, err_name(e), fault.detail);
+    return blobs;
+}
+
+void make_row(enum record_kind kind, uint64_t draw, void *row)
+{
+    static const char *const texts[] = {"",   "a",           "b",
+                                        "ab", "caf\xc3\xa9", "\xf0\x9f\x9a\xb2 line\nbreak 'quoted' \"too\""};
+    static const double reals[] = {0.0, -1.5, 1e300, 0x1p-1074};
+    const struct record_type *t = &record_types[kind];
+    record_init(kind, row);
+    for (size_t i = 0; i < t->num_columns; i++) {
+        uint64_t x = rng_u64(draw, i);
+        const struct record_column *c = &t->columns[i];
+        if (c->type == COLUMN_TEXT)
+            row_set_text(c, row, texts[x % (sizeof texts / sizeof texts[0])]);
+        else if (c->type == COLUMN_INT)
+            row_set_int(c, row, (int64_t)(x % 4));
+        else
+            row_set_real(c, row, x % 5 == 4 ? NAN : reals[x % 5]);
+    }
+}
+
+void ck_same_row(enum record_kind kind, const void *a, const void *b)
+{
+    const struct record_type *t = &record_types[kind];
+    for (size_t i = 0; i < t->num_columns; i++) {
+        const struct record_column *c = &t->columns[i];
+        if (c->type == COLUMN_TEXT) {
+            ck_assert_msg(strcmp(row_text(c, a), row_text(c, b)) == 0, "%s.%s: '%s' is not '%s'", t->table,
+                          c->name, row_text(c, a), row_text(c, b));
+        } else if (c->type == COLUMN_INT) {
+            ck_assert_msg(row_int(c, a) == row_int(c, b), "%s.%s: %lld is not %lld", t->table, c->name,
+                          (long long)row_int(c, a), (long long)row_int(c, b));
+        } else {
+            double x = row_real(c, a), y = row_real(c, b);
+            ck_assert_msg((isnan(x) && isnan(y)) || x == y, "%s.%s: %g is not %g", t->table, c->name, x, y);
+        }
+    }
+}
+
+int run_suite(Suite *suite)
+{
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
