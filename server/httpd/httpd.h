@@ -31,9 +31,10 @@ struct httpd_hooks {
 };
 
 struct httpd_config {
-    const char *address;             /* numeric IPv4 or IPv6: "127.0.0.1", "::1"; "0.0.0.0" for all */
-    uint16_t port;                   /* 0: any free one */
-    unsigned threads;                /* 0: one per core, at most 4 */
+    const char
+        *address;     /* numeric IPv4 or IPv6: "127.0.0.1", "::1"; "0.0.0.0" for all, "::" for all of both */
+    uint16_t port;    /* 0: any free one */
+    unsigned threads; /* 0: one per core, at most 4 */
     unsigned max_connections;        /* 0: LIMIT_CONNECTIONS; shared out evenly over the threads */
     unsigned max_connections_per_ip; /* 0: no limit; shared out in the same way, so it is approximate */
     unsigned timeout_s;              /* a silent connection, or headers that take longer, are cut; 0: 60 */

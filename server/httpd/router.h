@@ -9,7 +9,6 @@
 #include "common/base/err.h"
 
 struct request;
-struct router;
 
 /* HEAD is answered by the GET row without its body; OPTIONS with 204 and Allow. */
 enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE, HTTP_METHODS };
@@ -69,23 +68,5 @@ struct route {
 
 /* The method's name, "GET". */
 const char *http_method_name(enum http_method m);
-
-#define ROUTER_ANY_METHOD 0xffffffffu
-struct route_match {
-    const struct route *route; /* NULL: no row for this method */
-    uint32_t allowed; /* bit (1 << enum http_method) for every method that the path has; 0: no such path */
-    const char *const *segments; /* as given to router_match */
-};
-
-/* Checks the rows (patterns well formed, no two alike, ids unique, sink with BODY_STREAM) and prepares them.
- * The rows stay the caller's and must outlive the router. ERR_USAGE names the row. */
-enum err router_new(const struct route *routes, size_t num_routes, struct router **out,
-                    struct fault *fault) MUST_CHECK;
-void router_free(struct router *r);
-/* `segments`: the path's segments, already percent-decoded. */
-struct route_match router_match(const struct router *r, enum http_method method, const char *const *segments,
-                                size_t num_segments);
-/* Index of the first segment that {name} or *name stands for; -1 when the pattern has no such parameter. */
-int router_param_index(const struct route *route, const char *name);
 
 #endif
