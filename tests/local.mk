@@ -5,3 +5,4 @@ include tests/unit/model/local.mk
 include tests/unit/fl/local.mk
 include tests/unit/data/local.mk
 include tests/store/local.mk
+include tests/unit/httpd/local.mk
