@@ -1,4 +1,5 @@
-/* A growable byte buffer with a named maximum. `data` always has a NUL behind `len`, so text can be printed as it is. */
+/* A growable byte buffer with a named maximum. `data` always has a NUL behind `len`, so text can be printed
+ * as it is. */
 #ifndef FEDLANE_BASE_BUF_H
 #define FEDLANE_BASE_BUF_H
 
@@ -14,8 +15,8 @@ struct buf {
 #define BUF_INIT(maximum) ((struct buf){.max = (maximum)})
 
 void buf_init(struct buf *b, size_t max);
-void buf_release(struct buf *b);  /* back to empty; keeps max */
-void buf_clear(struct buf *b);    /* len = 0, keeps the memory */
+void buf_release(struct buf *b); /* back to empty; keeps max */
+void buf_clear(struct buf *b);   /* len = 0, keeps the memory */
 /* ERR_PAYLOAD_TOO_LARGE past max, ERR_NO_MEMORY; the buffer is then unchanged. */
 enum err buf_append(struct buf *b, const void *bytes, size_t n) MUST_CHECK;
 enum err buf_puts(struct buf *b, const char *text) MUST_CHECK;

@@ -7,12 +7,13 @@
 #include "common/base/err.h"
 
 struct clock {
-    int64_t (*now_ms)(void *ctx); /* milliseconds since 1970-01-01 UTC; never runs backwards within a process */
+    int64_t (*now_ms)(
+        void *ctx); /* milliseconds since 1970-01-01 UTC; never runs backwards within a process */
     void *ctx;
 };
 
-/* The wall clock read once at first use, carried on by the monotonic clock: an administrator who sets the time
- * moves no deadline of a running process. */
+/* The wall clock read once at first use, carried on by the monotonic clock: an administrator who sets the
+ * time moves no deadline of a running process. */
 struct clock clock_system(void);
 struct clock_fake {
     int64_t ms;

@@ -7,8 +7,13 @@
 #include <stdint.h>
 #include "common/base/err.h"
 
-enum option_kind { OPTION_FLAG /* bool */, OPTION_STRING /* const char * */, OPTION_INT /* int64_t */, OPTION_DOUBLE,
-                   OPTION_LIST /* struct option_list: may be given several times */ };
+enum option_kind {
+    OPTION_FLAG /* bool */,
+    OPTION_STRING /* const char * */,
+    OPTION_INT /* int64_t */,
+    OPTION_DOUBLE,
+    OPTION_LIST /* struct option_list: may be given several times */
+};
 
 struct option_list {
     const char *items[64];
@@ -16,18 +21,19 @@ struct option_list {
 };
 
 struct option_row {
-    const char *name;  /* "data-dir": given as --data-dir VALUE or --data-dir=VALUE */
-    char letter;       /* 0 for none */
+    const char *name; /* "data-dir": given as --data-dir VALUE or --data-dir=VALUE */
+    char letter;      /* 0 for none */
     enum option_kind kind;
     size_t offset;     /* of the member in the caller's options struct */
     const char *value; /* what --help calls the value: "DIR" */
     const char *help;
-    const char *env;   /* environment variable that gives the default, or NULL */
-    double min, max;   /* of OPTION_INT and OPTION_DOUBLE; ignored when both are 0 */
+    const char *env; /* environment variable that gives the default, or NULL */
+    double min, max; /* of OPTION_INT and OPTION_DOUBLE; ignored when both are 0 */
 };
 
-/* Reads argv[1..]; the struct at `out` already holds the defaults. Strings point into argv. Words that are no option
- * are gathered in order in `positional` (at most max_positional; more is ERR_USAGE). "--" ends the options. */
+/* Reads argv[1..]; the struct at `out` already holds the defaults. Strings point into argv. Words that are no
+ * option are gathered in order in `positional` (at most max_positional; more is ERR_USAGE). "--" ends the
+ * options. */
 enum err config_parse(const struct option_row *rows, size_t num_rows, int argc, char **argv, void *out,
                       const char **positional, size_t max_positional, size_t *out_num_positional,
                       struct fault *fault) MUST_CHECK;

@@ -8,7 +8,7 @@
 #include "common/base/str.h"
 
 #define MESSAGE_SIZE    4096
-#define LINE_SIZE       8192
+#define LINE_SIZE       4096 /* PIPE_BUF of Linux: a pipe takes the line whole, whoever else writes */
 #define REQUEST_ID_SIZE 128
 
 static enum log_level least_level = LOG_INFO;

@@ -1,4 +1,5 @@
-/* The process's log, on stderr: plain text or JSON lines. Thread-safe; one line per call. Never give it a token. */
+/* The process's log, on stderr: plain text or JSON lines. Thread-safe; one line per call. Never give it a
+ * token. */
 #ifndef FEDLANE_BASE_LOG_H
 #define FEDLANE_BASE_LOG_H
 

@@ -1,5 +1,6 @@
-/* Keyed counter streams: output i of a key is a pure function of (key, i), so no draw depends on how many came before
- * elsewhere, on threads or on a restart. docs/algorithms.md, "Random streams", has the definition and check values. */
+/* Keyed counter streams: output i of a key is a pure function of (key, i), so no draw depends on how many
+ * came before elsewhere, on threads or on a restart. docs/algorithms.md, "Random streams", has the definition
+ * and check values. */
 #ifndef FEDLANE_BASE_RNG_H
 #define FEDLANE_BASE_RNG_H
 
@@ -9,9 +10,9 @@
 #include "common/base/rng_tags.h"
 
 uint64_t rng_key(uint64_t seed, uint64_t tag, uint64_t a, uint64_t b, uint64_t c);
-uint64_t rng_u64(uint64_t key, uint64_t i);  /* output i */
+uint64_t rng_u64(uint64_t key, uint64_t i);   /* output i */
 double rng_uniform(uint64_t key, uint64_t i); /* [0,1), from output i */
-double rng_normal(uint64_t key, uint64_t i);  /* the i-th normal: Box-Muller over outputs 2*(i/2), 2*(i/2)+1 */
+double rng_normal(uint64_t key, uint64_t i); /* the i-th normal: Box-Muller over outputs 2*(i/2), 2*(i/2)+1 */
 /* The first n normals of the key; cheaper than n calls. */
 void rng_normals(uint64_t key, double *out, size_t n);
 /* A permutation of 0..n-1: indices sorted by output, ties by index. */

@@ -21,7 +21,8 @@ enum err hex_decode(const char *hex, uint8_t *out, size_t n) MUST_CHECK;
 bool utf8_is_valid(const char *s, size_t n);
 /* Bytes of the UTF-8 sequence that s (n bytes) starts with, 1..4; 0 when it starts with none. */
 size_t utf8_sequence(const char *s, size_t n);
-/* How many letters to insert, drop or change to get from a to b; 64 for different words of 64 bytes or more. */
+/* How many letters to insert, drop or change to get from a to b; 64 for different words of 64 bytes or more.
+ */
 size_t str_distance(const char *a, const char *b);
 /* Near enough to ask "did you mean?". */
 bool str_is_typo_of(const char *word, const char *known);

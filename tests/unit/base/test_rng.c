@@ -1,21 +1,10 @@
-#include <check.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <signal.h>
 #include <stdlib.h>
 #include "common/base/rng.h"
-
-static json_t *golden(const char *name)
-{
-    const char *srcdir = getenv("srcdir");
-    char path[512];
-    json_error_t error;
-    (void)snprintf(path, sizeof path, "%s/tests/data/%s", srcdir ? srcdir : ".", name);
-    json_t *root = json_load_file(path, 0, &error);
-    ck_assert_msg(root != NULL, "%s: %s", path, error.text);
-    return root;
-}
+#include "tests/support/alloc_fail.h"
+#include "tests/support/unit.h"
 
 static uint64_t decimal(const json_t *text)
 {
@@ -24,7 +13,7 @@ static uint64_t decimal(const json_t *text)
 
 START_TEST(test_check_values)
 {
-    json_t *root = golden("tiny_golden.json");
+    json_t *root = unit_golden("tiny_golden.json");
     const json_t *prng = json_object_get(root, "prng"), *raw = json_object_get(prng, "raw");
     const json_t *uniform = json_object_get(prng, "uniform"), *normal = json_object_get(prng, "normal");
     uint64_t key = rng_key(1, 2, 3, 4, 5);
@@ -52,7 +41,7 @@ static void ck_permutation(uint64_t key, const json_t *expected, size_t n)
 
 START_TEST(test_permutation_check_values)
 {
-    json_t *tiny = golden("tiny_golden.json"), *schedule = golden("schedule_golden.json");
+    json_t *tiny = unit_golden("tiny_golden.json"), *schedule = unit_golden("schedule_golden.json");
     ck_permutation(rng_key(1, 2, 3, 4, 5), json_object_get(json_object_get(tiny, "prng"), "permutation_10"),
                    10);
     ck_permutation(rng_key(1, RNG_BATCHES, 0, 0, 0), json_object_get(schedule, "batch_permutation"), 20);
@@ -79,7 +68,7 @@ static void ck_round(uint64_t seed, uint64_t t, const json_t *round)
 
 START_TEST(test_schedule_check_values)
 {
-    json_t *root = golden("schedule_golden.json");
+    json_t *root = unit_golden("schedule_golden.json");
     static const uint64_t seeds[] = {1, 3, 6};
     for (size_t s = 0; s < 3; s++) {
         char name[16];
@@ -157,6 +146,15 @@ START_TEST(test_permutation_too_large)
 }
 END_TEST
 
+START_TEST(test_permutation_without_memory)
+{
+    uint32_t out[3];
+    alloc_fail_at(0);
+    ck_assert_int_eq(rng_permutation(1, out, 3), ERR_NO_MEMORY);
+    ck_assert(alloc_fail_end());
+}
+END_TEST
+
 START_TEST(test_one_to_covers_its_range)
 {
     int seen[6] = {0};
@@ -200,6 +198,7 @@ int main(void)
     tcase_add_test(tc, test_normals_are_normal);
     tcase_add_test(tc, test_permutations_are_sorted_by_output);
     tcase_add_test(tc, test_permutation_too_large);
+    tcase_add_test(tc, test_permutation_without_memory);
     tcase_add_test(tc, test_one_to_covers_its_range);
     tcase_add_test_raise_signal(tc, test_one_to_nothing_is_a_bug, SIGABRT);
     tcase_add_test(tc, test_keys_depend_on_every_word);

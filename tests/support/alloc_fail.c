@@ -1,0 +1,64 @@
+#include "tests/support/alloc_fail.h"
+#include <jansson.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *p, size_t size);
+char *__real_strdup(const char *s);
+char *__real_strndup(const char *s, size_t n);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+char *__wrap_strdup(const char *s);
+char *__wrap_strndup(const char *s, size_t n);
+
+static atomic_long left = -1; /* allocations before the failure; -1: none is to fail */
+
+static bool fails(void)
+{
+    long n = atomic_load(&left);
+    return n >= 0 && atomic_fetch_sub(&left, 1) == 0;
+}
+
+void alloc_fail_at(long n)
+{
+    atomic_store(&left, n);
+}
+
+bool alloc_fail_end(void)
+{
+    return atomic_exchange(&left, -1) < 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+    return fails() ? NULL : __real_realloc(p, size);
+}
+
+char *__wrap_strdup(const char *s)
+{
+    return fails() ? NULL : __real_strdup(s);
+}
+
+char *__wrap_strndup(const char *s, size_t n)
+{
+    return fails() ? NULL : __real_strndup(s, n);
+}
+
+void alloc_fail_jansson(void)
+{
+    json_set_alloc_funcs(__wrap_malloc, free);
+}

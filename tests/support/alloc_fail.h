@@ -1,0 +1,16 @@
+/* Torture: the n-th allocation of the code under test fails. Programs that use it link with
+ * TORTURE_LINK, which sends malloc, calloc, realloc, strdup and strndup of our own objects through
+ * here; libraries keep theirs. */
+#ifndef FEDLANE_TESTS_SUPPORT_ALLOC_FAIL_H
+#define FEDLANE_TESTS_SUPPORT_ALLOC_FAIL_H
+
+#include <stdbool.h>
+
+/* n = 0: the next allocation of this program fails, n = 1: the one after it, ... and only that one. */
+void alloc_fail_at(long n);
+/* No further failures; says whether the failure came about. */
+bool alloc_fail_end(void);
+/* Makes Jansson allocate through here, too. */
+void alloc_fail_jansson(void);
+
+#endif
