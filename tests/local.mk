@@ -6,3 +6,4 @@ include tests/unit/fl/local.mk
 include tests/unit/data/local.mk
 include tests/store/local.mk
 include tests/unit/httpd/local.mk
+include tests/unit/core/local.mk

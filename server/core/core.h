@@ -1,10 +1,11 @@
-/* The rules of a federated run: who is selected, how much work each device gets, what an update may contain, when a round
- * closes, what the next model is. No HTTP, no SQL, no clock and no randomness of its own: store, blobs, clock and entropy are
- * arguments, so `fedlane simulate` and the tests run the very rules that the server runs.
+/* The rules of a federated run: who is selected, how much work each device gets, what an update may contain,
+ * when a round closes, what the next model is. No HTTP, no SQL, no clock and no randomness of its own: store,
+ * blobs, clock and entropy are arguments, so `fedlane simulate` and the tests run the very rules that the
+ * server runs.
  *
- * Everything that changes state is an operation (server/core/ops.h) that runs inside a store write. What takes time
- * (aggregating, reading weights) and what happens by the clock (deadlines, devices that fall silent) is done by
- * core_advance, on one thread. */
+ * Everything that changes state is an operation (server/core/ops.h) that runs inside a store write. What
+ * takes time (aggregating, reading weights) and what happens by the clock (deadlines, devices that fall
+ * silent) is done by core_advance, on one thread. */
 #ifndef FEDLANE_CORE_CORE_H
 #define FEDLANE_CORE_CORE_H
 
@@ -21,22 +22,26 @@ struct core_config {
     struct blobs *blobs;
     struct clock clock;
     struct entropy entropy;
-    int64_t heartbeat_ms; /* how often workers are told to report; silent for 3 of them: suspect, for 12: offline */
+    int64_t heartbeat_ms;  /* how often workers are told to report; silent for 3 of them: suspect, for 12:
+                              offline */
     bool without_presence; /* simulate: devices do not report, all count as online */
 };
 
 enum err core_new(const struct core_config *config, struct core **out) MUST_CHECK;
 void core_free(struct core *c);
 
-/* Once, before anything else: takes up what a former process left (open rounds, aggregations, blobs that no row names). */
+/* Once, before anything else: takes up what a former process left (open rounds, aggregations, blobs that no
+ * row names). */
 enum err core_recover(struct core *c, struct fault *fault) MUST_CHECK;
 
-/* Does all work that is due: aggregates complete rounds, closes rounds by the clock, starts runs whose devices are there,
- * writes presence. *out_next_ms: when there will be work by the clock alone (INT64_MAX: never). Called by one thread only. The
- * caller calls again when the store notifies "advance", or at that time. */
+/* Does all work that is due: aggregates complete rounds, closes rounds by the clock, starts runs whose
+ * devices are there, writes presence. *out_next_ms: when there will be work by the clock alone (INT64_MAX:
+ * never). Called by one thread only. The caller calls again when the store notifies "advance", or at that
+ * time. */
 enum err core_advance(struct core *c, int64_t *out_next_ms) MUST_CHECK;
 
-/* Presence: in memory, so heartbeats never wait for a commit. Thread-safe. worker_id or device_id may be "". */
+/* Presence: in memory, so heartbeats never wait for a commit. Thread-safe. worker_id or device_id may be "".
+ */
 void core_seen(struct core *c, const char *worker_id, const char *device_id);
 enum presence { PRESENCE_ONLINE, PRESENCE_SUSPECT, PRESENCE_OFFLINE, PRESENCE_REVOKED };
 enum presence core_device_presence(struct core *c, const struct device_row *device);
@@ -49,12 +54,13 @@ bool core_progress_get(struct core *c, const char *task_id, int64_t *out_steps_d
 
 /* What a device should do about a task it reports (heartbeat): go on, send what it has, or drop it. */
 enum directive { DIRECTIVE_NONE, DIRECTIVE_RETURN_PARTIAL, DIRECTIVE_CANCEL };
-/* Inside a read. A task that does not exist, is not this device's or worker's, or is no longer open: cancel. */
-enum directive core_task_directive(struct core *c, struct store_txn *txn, const char *task_id, const char *worker_id,
-                                   const char *device_id);
+/* Inside a read. A task that does not exist, is not this device's or worker's, or is no longer open: cancel.
+ */
+enum directive core_task_directive(struct core *c, struct store_txn *txn, const char *task_id,
+                                   const char *worker_id, const char *device_id);
 
-/* The strategies and the schema of their parameters, as GET /api/v1/strategies shows them: {"items": [{"name",
- * "description", "params": {JSON Schema}}]}. New reference. */
+/* The strategies and the schema of their parameters, as GET /api/v1/strategies shows them: {"items":
+ * [{"name", "description", "params": {JSON Schema}}]}. New reference. */
 json_t *core_strategies_json(void);
 
 #endif

@@ -1,6 +1,7 @@
-/* The operations that change state. Each is a function for store_write with its own argument struct: inputs above,
- * outputs below. On an error the fault says what is wrong; outputs are undefined and the store is unchanged. All pointers in
- * an argument struct, and the arena, must live until the write is done. Outputs lie in the arena. */
+/* The operations that change state. Each is a function for store_write with its own argument struct: inputs
+ * above, outputs below. On an error the fault says what is wrong; outputs are undefined and the store is
+ * unchanged. All pointers in an argument struct, and the arena, must live until the write is done. Outputs
+ * lie in the arena. */
 #ifndef FEDLANE_CORE_OPS_H
 #define FEDLANE_CORE_OPS_H
 
@@ -17,7 +18,8 @@ struct op_base {
     const char *caller; /* token id, for created_by and the record of who did it; "" in simulate */
 };
 
-/* -- experiments ------------------------------------------------------------------------------------------------ */
+/* -- experiments
+ * ------------------------------------------------------------------------------------------------ */
 struct op_experiment {
     struct op_base base;
     const char *id; /* patch: which; create: NULL */
@@ -27,7 +29,9 @@ struct op_experiment {
 enum err op_experiment_create(struct store_txn *txn, void *arg); /* ERR_CONFLICT where the name is taken */
 enum err op_experiment_patch(struct store_txn *txn, void *arg);
 
-/* -- runs --------------------------------------------------------------------------------------------------------- */
+/* -- runs
+ * ---------------------------------------------------------------------------------------------------------
+ */
 struct op_run_create {
     struct op_base base;
     json_t *spec; /* as submitted */
@@ -47,13 +51,14 @@ enum err op_run_action(struct store_txn *txn, void *arg);
 struct op_run_config {
     struct op_base base;
     const char *run_id;
-    json_t *patch; /* {"training": {...}, "strategy": {"params": {...}}, "reporting": {...}, "evaluation": {...}}: any part */
+    json_t *patch; /* {"training": {...}, "strategy": {"params": {...}}, "reporting": {...}, "evaluation":
+                      {...}}: any part */
     struct run_row out;
 };
 enum err op_run_config(struct store_txn *txn, void *arg);
 
-/* Initial weights, already put and checked against the run's tensors (core_run_arch). ERR_CONFLICT once the run left pending.
- * The blob holds the canonical file. */
+/* Initial weights, already put and checked against the run's tensors (core_run_arch). ERR_CONFLICT once the
+ * run left pending. The blob holds the canonical file. */
 struct op_run_weights {
     struct op_base base;
     const char *run_id;
@@ -64,15 +69,17 @@ struct op_run_weights {
 enum err op_run_weights(struct store_txn *txn, void *arg);
 
 /* The architecture of a run, parsed anew (caller: arch_free). Inside a read or a write. */
-enum err core_run_arch(struct store_txn *txn, const char *run_id, struct arena *arena, struct arch **out) MUST_CHECK;
+enum err core_run_arch(struct store_txn *txn, const char *run_id, struct arena *arena,
+                       struct arch **out) MUST_CHECK;
 
-/* -- workers and devices ------------------------------------------------------------------------------------------ */
+/* -- workers and devices
+ * ------------------------------------------------------------------------------------------ */
 struct op_worker_register {
     struct op_base base;
     json_t *body;             /* API.md: POST /api/v1/workers */
     const char *token_sha256; /* of the token the caller will hand out or already has */
-    /* A known instance_id is the same worker come back: same ids, its former token revoked (it then gets 409 device_busy), its
-     * claimed tasks ready again. */
+    /* A known instance_id is the same worker come back: same ids, its former token revoked (it then gets 409
+     * device_busy), its claimed tasks ready again. */
     struct worker_row out;
     struct device_row *out_devices; /* in the order of the body's devices */
     size_t out_num_devices;
@@ -90,7 +97,8 @@ enum err op_device_register(struct store_txn *txn, void *arg);
 struct op_device_patch {
     struct op_base base;
     const char *device_id;
-    json_t *body; /* name, labels, capabilities, num_examples, num_test_examples (a running run keeps the sizes it froze) */
+    json_t *body; /* name, labels, capabilities, num_examples, num_test_examples (a running run keeps the
+                     sizes it froze) */
     struct device_row out;
 };
 enum err op_device_patch(struct store_txn *txn, void *arg);
@@ -109,7 +117,11 @@ struct op_worker_resources {
 };
 enum err op_worker_resources(struct store_txn *txn, void *arg);
 
-/* -- tokens ------------------------------------------------------------------------------------------------------- */
+/* revoked_reason of a token whose owner came back with a new one: to be answered with ERR_DEVICE_BUSY. */
+#define TOKEN_REASON_REPLACED "replaced"
+
+/* -- tokens
+ * ------------------------------------------------------------------------------------------------------- */
 struct op_token_create {
     struct op_base base;
     const char *name;
@@ -121,19 +133,22 @@ struct op_token_create {
 enum err op_token_create(struct store_txn *txn, void *arg);
 enum err op_token_revoke(struct store_txn *txn, void *arg); /* struct op_revoke */
 
-/* -- tasks -------------------------------------------------------------------------------------------------------- */
+/* -- tasks
+ * -------------------------------------------------------------------------------------------------------- */
 enum task_want { WANT_EVALUATION = 1, WANT_GAMMA = 2, WANT_GRADIENT = 4 };
 
 /* What a device is told: everything it needs for one task. */
 struct task_offer {
-    struct task_row task; /* ids, round, ordinal, type, attempt, model_version, steps_assigned, max_steps, max_seconds, wants */
+    struct task_row task; /* ids, round, ordinal, type, attempt, model_version, steps_assigned, max_steps,
+                             max_seconds, wants */
     const char *dataset;
     const char *model;          /* JSON text of the spec's model */
     const char *weights_sha256; /* of the safetensors file of model_version */
     const char *optimizer;      /* "sgd" */
     int64_t local_epochs, local_steps, batch_size, seed;
     double learning_rate, proximal_mu;
-    bool accept_partial; /* false: work to the budget, and when that was not all, fail with code "incomplete" */
+    bool accept_partial;  /* false: work to the budget, and when that was not all, fail with code "incomplete"
+                           */
     int64_t time_left_ms; /* until deadline_at; -1: no deadline */
 };
 
@@ -141,8 +156,9 @@ struct op_task_claim {
     struct op_base base;
     const char *worker_id, *device_id; /* one of them; the other "" */
     int64_t max;
-    /* Tasks the caller says it holds: a claimed task of its that is not among them was lost on the way and is offered again, with
-     * attempt + 1. NULL: it says nothing (a worker gets unclaimed tasks only; a single device is given its claimed task again). */
+    /* Tasks the caller says it holds: a claimed task of its that is not among them was lost on the way and is
+     * offered again, with attempt + 1. NULL: it says nothing (a worker gets unclaimed tasks only; a single
+     * device is given its claimed task again). */
     const char *const *holding;
     size_t num_holding;
     struct task_offer *out;
@@ -157,11 +173,11 @@ struct report_metric {
 
 /* What a device says with an update or a failure. Unset numbers: NaN or -1. */
 struct task_report {
-    int64_t attempt;     /* -1: the current one */
-    const char *content; /* "weights" (default) or "delta" */
+    int64_t attempt;      /* -1: the current one */
+    const char *content;  /* "weights" (default) or "delta" */
     const char *encoding; /* "" or "none" */
     int64_t num_examples, steps_assigned, steps_done, samples_seen, batch_size;
-    const char *seed;    /* decimal, or "" */
+    const char *seed; /* decimal, or "" */
     double proximal_mu, learning_rate;
     double train_loss_start, train_loss_end, grad_norm_start, grad_norm_end, gamma, update_norm;
     double compute_ms, download_ms;
@@ -172,8 +188,8 @@ struct task_report {
     size_t num_metrics;
 };
 void task_report_init(struct task_report *r);
-/* From key/value pairs (safetensors metadata or query parameters): unknown keys refused where `strict`, bad values with the
- * field's name. `metrics` is a JSON array as text. */
+/* From key/value pairs (safetensors metadata or query parameters): unknown keys refused where `strict`, bad
+ * values with the field's name. `metrics` is a JSON array as text. */
 enum err task_report_parse(const struct safetensors_pair *pairs, size_t n, bool strict, struct arena *arena,
                            struct task_report *out, struct fault *fault) MUST_CHECK;
 
@@ -183,16 +199,18 @@ struct op_task_update {
     const char *worker_id, *device_id; /* the caller; both "" for an admin's tool is ERR_FORBIDDEN */
     struct task_report report;
     const char *body_sha256; /* over body and report: equal means the same update */
-    int64_t blob_id;         /* the body in the blob store, checked against the run's tensors; 0 for a JSON evaluation */
+    int64_t
+        blob_id; /* the body in the blob store, checked against the run's tensors; 0 for a JSON evaluation */
     int64_t size_bytes;
-    int64_t received_at;     /* when the request's headers arrived */
+    int64_t received_at; /* when the request's headers arrived */
     /* receipt */
     bool out_accepted, out_duplicate, out_partial;
     const char *out_update_id;
     const char *out_reason; /* "" or why not accepted */
 };
-/* ERR_NOT_FOUND, ERR_FORBIDDEN, ERR_STALE_ROUND, ERR_SUPERSEDED, ERR_DUPLICATE_CONFLICT, ERR_CONFIG_MISMATCH, ERR_INVALID_UPDATE,
- * ERR_RUN_NOT_RUNNING. A duplicate is ERR_OK with out_duplicate (the caller removes the blob it put). */
+/* ERR_NOT_FOUND, ERR_FORBIDDEN, ERR_STALE_ROUND, ERR_SUPERSEDED, ERR_DUPLICATE_CONFLICT, ERR_CONFIG_MISMATCH,
+ * ERR_INVALID_UPDATE, ERR_RUN_NOT_RUNNING. A duplicate is ERR_OK with out_duplicate (the caller removes the
+ * blob it put). */
 enum err op_task_update(struct store_txn *txn, void *arg);
 
 struct op_task_fail {
@@ -212,5 +230,14 @@ struct op_task_release {
     struct task_row out;
 };
 enum err op_task_release(struct store_txn *txn, void *arg); /* ready again, for a later claim */
+
+/* Weights that went out to a device or worker: counted in the round that starts from this version. Nobody
+ * needs to wait. */
+struct op_weights_sent {
+    struct op_base base;
+    const char *run_id;
+    int64_t version, bytes;
+};
+enum err op_weights_sent(struct store_txn *txn, void *arg);
 
 #endif

@@ -1,0 +1,243 @@
+#include "server/core/aggregation.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/base/log.h"
+#include "server/core/model_writer.h"
+#include "server/core/tensor_file.h"
+
+enum err aggregation_read(struct store_txn *txn, struct arena *arena, const char *run_id, int64_t round,
+                          struct aggregation_input *out)
+{
+    struct fault fault;
+    struct work w = {.txn = txn, .arena = arena, .fault = &fault, .caller = ""};
+    enum err e = run_load(&w, run_id, &out->run);
+    if (!e)
+        e = round_load(&w, run_id, round, &out->round);
+    if (!e)
+        e = plan_new(&out->run, out->round.config, &out->plan);
+    record_init(RECORD_MODEL, &out->model_in);
+    out->model_in.run_id = run_id;
+    out->model_in.version = out->round.model_version_in;
+    if (!e)
+        e = store_get(txn, RECORD_MODEL, arena, &out->model_in);
+    if (!e)
+        e = store_find(txn, QUERY_UPDATES_BY_ROUND, arena, 0, &out->updates, &out->num_updates,
+                       store_text(run_id), store_int(round), store_int(TASK_TRAIN));
+    if (!e)
+        e = store_find(txn, QUERY_UPDATES_BY_ROUND, arena, 0, &out->evaluations, &out->num_evaluations,
+                       store_text(run_id), store_int(round), store_int(TASK_EVALUATE));
+    return e;
+}
+
+/* The files and buffers of one aggregation. */
+struct mixer {
+    const struct aggregation_input *in;
+    const struct strategy *strategy;
+    const struct tensor_table *table;
+    struct tensor_file model; /* w_t */
+    struct tensor_file *files;
+    double *weights;
+    struct average average;
+    float *values, *base; /* a range each */
+    void *scratch;
+    struct model_writer writer;
+    bool is_finite;
+};
+
+static void mixer_release(struct mixer *m)
+{
+    average_release(&m->average);
+    free(m->values);
+    free(m->base);
+    free(m->scratch);
+    model_writer_release(&m->writer);
+}
+
+static enum err mixer_init(struct mixer *m, struct core *c, const struct aggregation_input *in,
+                           struct arena *arena, struct fault *fault)
+{
+    m->in = in;
+    m->strategy = in->plan->spec.strategy;
+    m->table = &in->plan->arch->tensors;
+    m->is_finite = true;
+    m->values = malloc(AGGREGATION_RANGE * sizeof *m->values);
+    m->base = malloc(AGGREGATION_RANGE * sizeof *m->base);
+    m->scratch = malloc(AGGREGATION_RANGE * sizeof(float));
+    m->files = arena_calloc(arena, in->num_updates, sizeof *m->files);
+    m->weights = arena_calloc(arena, in->num_updates, sizeof *m->weights);
+    int64_t *examples = arena_calloc(arena, in->num_updates, sizeof *examples);
+    if (!m->values || !m->base || !m->scratch || !m->files || !m->weights || !examples)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < in->num_updates; i++)
+        examples[i] = in->updates[i].num_examples;
+    enum err e = m->strategy->weigh(&in->plan->spec.params, examples, in->num_updates, m->weights, fault);
+    if (!e)
+        e = average_init(&m->average, AGGREGATION_RANGE);
+    if (!e)
+        e = tensor_file_open(c->blobs, in->model_in.blob_id, m->table, "", arena, &m->model, fault);
+    for (size_t i = 0; i < in->num_updates && !e; i++)
+        e = tensor_file_open(c->blobs, in->updates[i].blob_id, m->table, "", arena, &m->files[i], fault);
+    return e ? e : model_writer_begin(&m->writer, c->blobs, m->table);
+}
+
+static enum err mix_range(struct mixer *m, size_t tensor, int64_t first, size_t n)
+{
+    const struct update_row *updates = m->in->updates;
+    bool has_base = false;
+    enum err e = ERR_OK;
+    average_begin(&m->average, n);
+    for (size_t k = 0; k < m->in->num_updates && !e; k++) {
+        bool is_delta = strcmp(updates[k].content, "delta") == 0;
+        e = tensor_file_read(&m->files[k], tensor, first, n, m->scratch, m->values);
+        if (!e && is_delta && !has_base) {
+            e = tensor_file_read(&m->model, tensor, first, n, m->scratch, m->base);
+            has_base = true;
+        }
+        for (size_t i = 0; i < n && is_delta && !e; i++)
+            m->values[i] = (float)((double)m->base[i] + (double)m->values[i]);
+        if (!e)
+            m->strategy->accumulate(&m->average, updates[k].ordinal, m->weights[k], m->values);
+    }
+    if (!e)
+        e = m->strategy->finish(&m->average, m->values);
+    if (e)
+        return e;
+    m->is_finite = m->is_finite && params_are_finite(m->values, (int64_t)n);
+    return model_writer_params(&m->writer, m->values, n);
+}
+
+static enum err copy_carried(struct mixer *m, size_t tensor)
+{
+    const struct tensor_spec *t = &m->table->items[tensor];
+    int64_t size = t->num_elements * (int64_t)dtype_size(t->dtype),
+            step = (int64_t)(AGGREGATION_RANGE * sizeof(float));
+    enum err e = ERR_OK;
+    for (int64_t at = 0; at < size && !e; at += step) {
+        size_t n = (size_t)(size - at < step ? size - at : step);
+        e = tensor_file_read_bytes(&m->model, tensor, at, n, m->scratch);
+        if (!e)
+            e = model_writer_carried(&m->writer, m->scratch, n);
+    }
+    return e;
+}
+
+static enum err mix_tensors(struct mixer *m)
+{
+    enum err e = ERR_OK;
+    for (size_t t = 0; t < m->table->count && !e; t++) {
+        const struct tensor_spec *spec = &m->table->items[t];
+        if (!dtype_is_float(spec->dtype)) {
+            e = copy_carried(m, t);
+            continue;
+        }
+        for (int64_t at = 0; at < spec->num_elements && !e; at += (int64_t)AGGREGATION_RANGE) {
+            int64_t rest = spec->num_elements - at;
+            e = mix_range(m, t, at, rest < (int64_t)AGGREGATION_RANGE ? (size_t)rest : AGGREGATION_RANGE);
+        }
+    }
+    return e;
+}
+
+static void result_model(struct round_result *out, const struct model_file *file)
+{
+    out->has_model = true;
+    out->blob_id = file->blob_id;
+    out->size_bytes = file->size_bytes;
+    memcpy(out->weights_sha256, file->weights_sha256, sizeof out->weights_sha256);
+    memcpy(out->aggregate_sha256, file->aggregate_sha256, sizeof out->aggregate_sha256);
+}
+
+static void result_set(struct round_result *out, enum round_outcome outcome, const char *reason)
+{
+    out->outcome = outcome;
+    (void)snprintf(out->reason, sizeof out->reason, "%s", reason);
+}
+
+static enum err mix(struct core *c, const struct aggregation_input *in, struct arena *arena,
+                    struct round_result *out)
+{
+    struct mixer m = {0};
+    struct model_file file;
+    struct fault fault = FAULT_NONE;
+    enum err e = mixer_init(&m, c, in, arena, &fault);
+    if (!e)
+        e = mix_tensors(&m);
+    if (e == ERR_INVALID_UPDATE) {
+        result_set(out, ROUND_FAILED,
+                   "the updates have no weight: no device has training examples; the model stays");
+        e = ERR_OK;
+    } else if (e == ERR_CORRUPT) {
+        log_error("core", "run %s round %lld: %s", in->run.id, (long long)in->round.n, fault.detail);
+        result_set(out, ROUND_FAILED, "a stored update or the model cannot be read; the model stays");
+        e = ERR_OK;
+    } else if (!e && !m.is_finite) {
+        result_set(out, ROUND_FAILED, "the average of the updates is not finite; the model stays");
+    } else if (!e) {
+        e = model_writer_end(&m.writer, &file);
+        if (!e)
+            result_model(out, &file);
+    }
+    mixer_release(&m);
+    return e;
+}
+
+enum err aggregation_run(struct core *c, const struct aggregation_input *in, struct arena *arena,
+                         struct round_result *out)
+{
+    const struct reporting_spec *r = &in->plan->spec.reporting;
+    char reason[120];
+    *out = (struct round_result){
+        .dissimilarity_b = NAN, .grad_variance_weighted = NAN, .grad_variance_uniform = NAN};
+    result_set(out, ROUND_COMPLETED, "");
+    enum err e = aggregation_gradients(c, in, arena, out);
+    if (e || in->round.type == ROUND_FINAL)
+        return e;
+    if (in->round.received < r->min_updates || in->num_updates == 0) {
+        (void)snprintf(reason, sizeof reason, "%lld updates, at least %lld are needed; the model stays",
+                       (long long)in->round.received, (long long)r->min_updates);
+        result_set(out, r->on_too_few == TOO_FEW_FAIL ? ROUND_FAILED : ROUND_SKIPPED, reason);
+        return ERR_OK;
+    }
+    return mix(c, in, arena, out);
+}
+
+static enum err write_initial(struct model_writer *w, const struct tensor_table *table, const float *params)
+{
+    static const uint8_t zeros[4096];
+    enum err e = ERR_OK;
+    for (size_t t = 0; t < table->count && !e; t++) {
+        const struct tensor_spec *spec = &table->items[t];
+        if (dtype_is_float(spec->dtype)) {
+            e = model_writer_params(w, params + spec->offset, (size_t)spec->num_elements);
+            continue;
+        }
+        int64_t size = spec->num_elements * (int64_t)dtype_size(spec->dtype);
+        for (int64_t at = 0; at < size && !e; at += (int64_t)sizeof zeros)
+            e = model_writer_carried(w, zeros,
+                                     size - at < (int64_t)sizeof zeros ? (size_t)(size - at) : sizeof zeros);
+    }
+    return e;
+}
+
+enum err aggregation_init_model(struct core *c, const struct plan *plan, struct round_result *out)
+{
+    struct model_writer writer = {0};
+    struct model_file file;
+    const struct tensor_table *table = &plan->arch->tensors;
+    float *params = malloc((size_t)(table->num_params > 0 ? table->num_params : 1) * sizeof *params);
+    enum err e = params ? arch_init_params(plan->arch, (uint64_t)plan->spec.seed, params) : ERR_NO_MEMORY;
+    if (!e)
+        e = model_writer_begin(&writer, c->blobs, table);
+    if (!e)
+        e = write_initial(&writer, table, params);
+    if (!e)
+        e = model_writer_end(&writer, &file);
+    if (!e)
+        result_model(out, &file);
+    model_writer_release(&writer);
+    free(params);
+    return e;
+}

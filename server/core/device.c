@@ -1,0 +1,219 @@
+#include "server/core/device.h"
+
+#include <string.h>
+#include "server/core/events.h"
+#include "server/core/task_access.h"
+#include "server/core/token.h"
+
+enum err device_at(struct work *w, const char *dataset, int64_t ordinal, struct device_row *out,
+                   bool *out_found)
+{
+    struct device_row *rows;
+    size_t count;
+    enum err e = store_find(w->txn, QUERY_DEVICE_BY_ORDINAL, w->arena, 1, &rows, &count, store_text(dataset),
+                            store_int(ordinal), store_int(0));
+    *out_found = !e && count > 0;
+    if (*out_found)
+        *out = rows[0];
+    return e;
+}
+
+static enum err ordinal_give(struct work *w, const char *dataset, int64_t *out)
+{
+    struct device_row *rows;
+    size_t count;
+    enum err e = store_find(w->txn, QUERY_DEVICES_OF_DATASET_DOWN, w->arena, 1, &rows, &count,
+                            store_text(dataset), store_int(0));
+    if (e)
+        return e;
+    *out = count > 0 ? rows[0].ordinal + 1 : 0;
+    return *out <= LIMIT_ORDINAL ? ERR_OK
+                                 : fault_set(w->fault, ERR_CONFLICT, "ordinal",
+                                             "the ordinals of dataset \"%s\" are used up", dataset);
+}
+
+static enum err ordinal_take(struct work *w, const struct device_spec *spec)
+{
+    struct device_row other;
+    bool is_taken;
+    enum err e = device_at(w, spec->dataset, spec->ordinal, &other, &is_taken);
+    if (e || !is_taken)
+        return e;
+    return fault_set(w->fault, ERR_CONFLICT, "ordinal",
+                     "ordinal %lld of dataset \"%.60s\" belongs to device %s (\"%.60s\") of %s %s: use "
+                     "another, or revoke that one",
+                     (long long)spec->ordinal, spec->dataset, other.id, other.name,
+                     *other.worker_id ? "worker" : "no worker", other.worker_id);
+}
+
+static enum err describe(struct work *w, const struct device_spec *spec, struct device_row *out)
+{
+    out->input = "[]";
+    out->capabilities = "{}";
+    enum err e = labels_read(w, spec->labels, "labels", &out->labels);
+    if (!e && spec->input)
+        e = json_to_arena(w->arena, json_incref(spec->input), &out->input);
+    if (!e && spec->capabilities)
+        e = json_to_arena(w->arena, json_incref(spec->capabilities), &out->capabilities);
+    out->classes = spec->classes;
+    out->name =
+        *spec->name ? spec->name : arena_printf(w->arena, "%s-%lld", spec->dataset, (long long)out->ordinal);
+    return e || out->name ? e : ERR_NO_MEMORY;
+}
+
+enum err device_insert(struct work *w, const char *worker_id, const struct device_spec *spec,
+                       struct device_row *out)
+{
+    record_init(RECORD_DEVICE, out);
+    out->ordinal = spec->ordinal;
+    enum err e = spec->ordinal < 0 ? ordinal_give(w, spec->dataset, &out->ordinal) : ordinal_take(w, spec);
+    if (!e)
+        e = work_id(w, &out->id);
+    if (!e)
+        e = describe(w, spec, out);
+    out->worker_id = worker_id;
+    out->dataset = spec->dataset;
+    out->num_examples = spec->num_examples;
+    out->num_test_examples = spec->num_test_examples;
+    out->created_at = out->last_seen_at = w->now_ms;
+    return e ? e : store_insert(w->txn, RECORD_DEVICE, out);
+}
+
+enum err device_renew(struct work *w, const struct device_spec *spec, struct device_row *device)
+{
+    const struct {
+        const char *field;
+        int64_t before, now;
+    } sizes[] = {{"num_examples", device->num_examples, spec->num_examples},
+                 {"num_test_examples", device->num_test_examples, spec->num_test_examples}};
+    for (size_t i = 0; i < 2; i++)
+        if (sizes[i].before != sizes[i].now)
+            return fault_set(w->fault, ERR_CONFLICT, sizes[i].field,
+                             "device %s (ordinal %lld of \"%.60s\") was registered with %lld, now it says "
+                             "%lld: give it its former "
+                             "data, or PATCH the device",
+                             device->id, (long long)device->ordinal, device->dataset,
+                             (long long)sizes[i].before, (long long)sizes[i].now);
+    enum err e = describe(w, spec, device);
+    device->last_seen_at = w->now_ms;
+    return e ? e : store_update(w->txn, RECORD_DEVICE, device);
+}
+
+static enum err fail_open_tasks(struct work *w, const char *device_id)
+{
+    struct task_row *rows;
+    size_t count;
+    enum err e = store_find(w->txn, QUERY_TASKS_OPEN_BY_DEVICE, w->arena, 0, &rows, &count,
+                            store_text(device_id), store_int(TASK_CLAIMED));
+    for (size_t i = 0; i < count && !e; i++) {
+        struct task_context c = {.task = rows[i]};
+        /* Ending one may end the round and with it the next. */
+        e = task_load(w, rows[i].id, &c.task);
+        if (e || c.task.status > TASK_CLAIMED)
+            continue;
+        e = task_context_load(w, &c);
+        c.task.code = "device_revoked";
+        c.task.detail = "the device was revoked";
+        if (!e)
+            e = task_give_up(w, &c, TASK_FAILED);
+    }
+    return e;
+}
+
+enum err device_end(struct work *w, struct device_row *device, const char *reason)
+{
+    if (device->revoked_at)
+        return ERR_OK;
+    device->revoked_at = w->now_ms;
+    enum err e = store_update(w->txn, RECORD_DEVICE, device);
+    if (!e)
+        e = tokens_end_of_device(w, device->id, reason);
+    if (!e)
+        e = fail_open_tasks(w, device->id);
+    if (!e)
+        e = event_add_global(w, "device_revoked",
+                             json_pack("{s:s, s:s, s:s, s:I, s:s}", "device_id", device->id, "name",
+                                       device->name, "dataset", device->dataset, "ordinal", device->ordinal,
+                                       "reason", reason));
+    return e;
+}
+
+enum err op_device_register(struct store_txn *txn, void *arg)
+{
+    struct op_device_register *a = arg;
+    struct work w = work_begin(txn, &a->base);
+    struct device_spec spec;
+    struct token_row token;
+    enum err e = device_spec_parse(&w, a->body, "", &spec);
+    if (!e)
+        e = device_insert(&w, "", &spec, &a->out);
+    if (e)
+        return e;
+    record_init(RECORD_TOKEN, &token);
+    token.name = a->out.name;
+    token.role = ROLE_WORKER;
+    token.sha256 = a->token_sha256;
+    token.device_id = a->out.id;
+    e = token_insert(&w, &token);
+    if (!e)
+        e = event_add_global(&w, "device_registered",
+                             json_pack("{s:s, s:s, s:s, s:I, s:I}", "device_id", a->out.id, "name",
+                                       a->out.name, "dataset", a->out.dataset, "ordinal", a->out.ordinal,
+                                       "num_examples", a->out.num_examples));
+    if (!e)
+        core_seen(w.core, "", a->out.id);
+    return e ? e : store_notify(txn, "advance");
+}
+
+struct device_patch {
+    const char *name;
+    json_t *labels, *capabilities;
+    int64_t num_examples, num_test_examples;
+};
+static const struct json_field patch_fields[] = {
+    JSON_FIELD(struct device_patch, name, JSON_FIELD_TEXT, .min = 1, .max = LIMIT_NAME),
+    JSON_FIELD(struct device_patch, labels, JSON_FIELD_OBJECT),
+    JSON_FIELD(struct device_patch, capabilities, JSON_FIELD_OBJECT),
+    JSON_FIELD(struct device_patch, num_examples, JSON_FIELD_INT, .min = 0, .max = (double)LIMIT_EXAMPLES),
+    JSON_FIELD(struct device_patch, num_test_examples, JSON_FIELD_INT, .min = 0,
+               .max = (double)LIMIT_EXAMPLES),
+};
+
+enum err op_device_patch(struct store_txn *txn, void *arg)
+{
+    struct op_device_patch *a = arg;
+    struct work w = work_begin(txn, &a->base);
+    struct device_row *d = &a->out;
+    enum err e = device_load(&w, a->device_id, d);
+    if (!e && d->revoked_at)
+        return fault_set(w.fault, ERR_CONFLICT, NULL, "the device is revoked: register it anew");
+    struct device_patch patch = {
+        .name = d->name, .num_examples = d->num_examples, .num_test_examples = d->num_test_examples};
+    if (!e)
+        e = json_spec_parse(a->body, patch_fields, sizeof patch_fields / sizeof *patch_fields,
+                            JSON_REFUSE_UNKNOWN, "", w.arena, &patch, w.fault);
+    if (!e && patch.labels)
+        e = labels_read(&w, patch.labels, "labels", &d->labels);
+    if (!e && patch.capabilities)
+        e = json_to_arena(w.arena, json_incref(patch.capabilities), &d->capabilities);
+    if (e)
+        return e;
+    d->name = patch.name;
+    d->num_examples = patch.num_examples;
+    d->num_test_examples = patch.num_test_examples;
+    e = store_update(txn, RECORD_DEVICE, d);
+    if (!e)
+        e = event_add_global(
+            &w, "device_changed",
+            json_pack("{s:s, s:O, s:s}", "device_id", d->id, "patch", a->body, "by", w.caller));
+    return e ? e : store_notify(txn, "advance");
+}
+
+enum err op_device_revoke(struct store_txn *txn, void *arg)
+{
+    struct op_revoke *a = arg;
+    struct work w = work_begin(txn, &a->base);
+    struct device_row device;
+    enum err e = device_load(&w, a->id, &device);
+    return e ? e : device_end(&w, &device, "the device was revoked");
+}

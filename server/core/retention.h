@@ -1,0 +1,32 @@
+/* Which weights a run keeps. */
+#ifndef FEDLANE_CORE_RETENTION_H
+#define FEDLANE_CORE_RETENTION_H
+
+#include "server/core/work.h"
+
+/* Blobs that no row will name once the transaction is committed; the caller removes them then. */
+struct blob_list {
+    int64_t *ids; /* in the arena */
+    size_t count, capacity;
+};
+
+/* The round's update files, where the run does not keep them. */
+enum err retention_updates(struct work *w, const struct run_row *run, int64_t round,
+                           struct blob_list *garbage) MUST_CHECK;
+/* The model that is one too many now that `newest` is stored. */
+enum err retention_models(struct work *w, const struct plan *plan, const struct run_row *run, int64_t newest,
+                          struct blob_list *garbage) MUST_CHECK;
+
+/* -- outside of transactions, on core_advance's thread
+ * ------------------------------------------------------------ */
+/* A run's last round ended without aggregation: its update files may go. Thread-safe. Out of memory: the next
+ * start finds them. */
+void leftover_add(struct core *c, const char *run_id, int64_t round);
+enum err leftovers_remove(struct core *c) MUST_CHECK;
+void leftovers_free(struct core *c);
+void blobs_remove(struct core *c, const int64_t *ids, size_t count);
+
+/* At the start: removes every blob that no row names. */
+enum err retention_collect(struct core *c) MUST_CHECK;
+
+#endif

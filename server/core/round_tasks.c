@@ -1,0 +1,248 @@
+#include <math.h>
+#include <string.h>
+#include "common/fl/schedule.h"
+#include "server/core/budget.h"
+#include "server/core/events.h"
+#include "server/core/population.h"
+#include "server/core/round.h"
+
+bool round_is_evaluated(const struct plan *plan, const struct round_row *round)
+{
+    const struct evaluation_spec *ev = &plan->spec.evaluation;
+    return ev->on != EVALUATE_NONE && (round->type == ROUND_FINAL || round->n % ev->every == 0);
+}
+
+bool round_wants_gradients(const struct plan *plan, const struct round_row *round)
+{
+    const struct evaluation_spec *ev = &plan->spec.evaluation;
+    return (ev->dissimilarity || ev->grad_variance) &&
+           (round->type == ROUND_FINAL || round->n % ev->every == 0);
+}
+
+/* Evaluation within the train task costs no second download; but where it must come first, or the gradient at
+ * w_t is asked as well, the device does it in a task of its own. */
+static bool evaluates_apart(const struct plan *plan, const struct round_row *round)
+{
+    return round->type == ROUND_FINAL || plan->spec.strategy->needs_loss(&plan->spec.params) ||
+           round_wants_gradients(plan, round);
+}
+
+struct maker {
+    struct work *w;
+    struct run_row *run;
+    struct round_row *round;
+    const struct plan *plan;
+    struct run_device_row *devices; /* the population, ascending ordinal */
+    size_t num_devices;
+    uint32_t *selected; /* positions in devices, in selection order */
+    size_t num_selected;
+    struct task_list *tasks;
+};
+
+static enum err maker_init(struct maker *m, struct work *w, struct run_row *run, struct round_row *round,
+                           struct task_list *tasks)
+{
+    *m = (struct maker){.w = w, .run = run, .round = round, .tasks = tasks};
+    enum err e = plan_cache_get(&w->core->plans, run, round->config, &m->plan);
+    if (!e)
+        e = population_load(w, run, &m->devices, &m->num_devices);
+    if (e)
+        return e;
+    const struct selection_spec *spec = &m->plan->spec.selection;
+    size_t count = (size_t)ceil((double)spec->devices_per_round * spec->over_selection - 1e-9);
+    m->num_selected = count < m->num_devices ? count : m->num_devices;
+    m->selected = arena_calloc(w->arena, m->num_selected, sizeof *m->selected);
+    if (!m->selected)
+        return ERR_NO_MEMORY;
+    struct selection s = {(uint64_t)run->seed, round->n, m->num_devices, m->num_selected};
+    return m->plan->spec.strategy->select(&s, m->selected);
+}
+
+static enum err list_next(struct maker *m, struct task_row **out)
+{
+    struct task_list *list = m->tasks;
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? list->capacity * 2 : 64;
+        struct task_row *bigger = arena_calloc(m->w->arena, capacity, sizeof *bigger);
+        if (!bigger)
+            return ERR_NO_MEMORY;
+        if (list->count > 0)
+            memcpy(bigger, list->items, list->count * sizeof *bigger);
+        list->items = bigger;
+        list->capacity = capacity;
+    }
+    *out = &list->items[list->count++];
+    return ERR_OK;
+}
+
+static enum err task_make(struct maker *m, size_t position, enum task_type type,
+                          struct device_row *out_device, struct task_row **out)
+{
+    struct task_row *t = NULL;
+    struct run_device_row *d = &m->devices[position];
+    enum err e = population_device(m->w, m->run, d, out_device);
+    if (!e)
+        e = list_next(m, &t);
+    if (e)
+        return e;
+    record_init(RECORD_TASK, t);
+    e = work_id(m->w, &t->id);
+    t->run_id = m->run->id;
+    t->round = m->round->n;
+    t->ordinal = d->ordinal;
+    t->type = type;
+    t->device_id = d->device_id;
+    t->worker_id = out_device->worker_id;
+    t->model_version = m->round->model_version_in;
+    t->num_examples = d->num_examples;
+    t->num_test_examples = d->num_test_examples;
+    t->created_at = m->w->now_ms;
+    t->deadline_at = m->round->deadline_at;
+    double deadline_s = m->plan->spec.reporting.deadline_s;
+    t->max_seconds = deadline_s > 0 ? deadline_s : NAN;
+    if (out_device->revoked_at) {
+        t->status = TASK_FAILED;
+        t->code = "device_revoked";
+        t->detail = "the device was revoked before the round opened";
+    }
+    *out = t;
+    return e;
+}
+
+static void deadline_start(struct work *w, const struct plan *plan, struct round_row *round)
+{
+    const struct reporting_spec *r = &plan->spec.reporting;
+    round->deadline_at = round->grace_until = 0;
+    if (r->deadline_s > 0) {
+        round->deadline_at = w->now_ms + (int64_t)llround(r->deadline_s * 1000);
+        round->grace_until = round->deadline_at + (int64_t)llround(r->grace_s * 1000);
+    }
+}
+
+static enum err make_train(struct maker *m, size_t i, bool is_straggler, int64_t wants)
+{
+    struct task_row *t = NULL;
+    struct device_row device;
+    enum err e = task_make(m, m->selected[i], TASK_TRAIN, &device, &t);
+    if (e)
+        return e;
+    t->wants = wants;
+    t->is_straggler = is_straggler;
+    budget_set(m->plan, m->run, t, device.steps_per_second);
+    m->round->selected++;
+    m->round->steps_assigned += t->steps_assigned;
+    if (t->status == TASK_FAILED)
+        m->round->failed++;
+    return ERR_OK;
+}
+
+enum err round_tasks_train(struct work *w, struct run_row *run, struct round_row *round,
+                           struct task_list *tasks)
+{
+    struct maker m;
+    enum err e = maker_init(&m, w, run, round, tasks);
+    if (e)
+        return e;
+    const struct run_spec *spec = &m.plan->spec;
+    uint32_t *ranks = arena_calloc(w->arena, m.num_selected, sizeof *ranks);
+    if (!ranks)
+        return ERR_NO_MEMORY;
+    size_t num_active = m.num_selected;
+    if (spec->systems.is_given) {
+        num_active = schedule_num_active(m.num_selected, spec->systems.straggler_fraction);
+        e = schedule_straggler_ranks((uint64_t)run->seed, round->n, m.num_selected, ranks);
+    }
+    deadline_start(w, m.plan, round);
+    round->status = ROUND_TRAINING;
+    round->training_at = w->now_ms;
+    int64_t wants =
+        round_is_evaluated(m.plan, round) && !evaluates_apart(m.plan, round) ? WANT_EVALUATION : 0;
+    if (spec->evaluation.gamma && round->n % spec->evaluation.every == 0)
+        wants |= WANT_GAMMA;
+    for (size_t i = 0; i < m.num_selected && !e; i++)
+        e = make_train(&m, i, ranks[i] >= num_active, wants);
+    return e;
+}
+
+static enum err make_evaluate(struct maker *m, size_t position, int64_t wants)
+{
+    struct task_row *t = NULL;
+    struct device_row device;
+    enum err e = task_make(m, position, TASK_EVALUATE, &device, &t);
+    if (e)
+        return e;
+    t->wants = wants;
+    m->round->evaluators++;
+    if (t->status == TASK_FAILED)
+        m->round->evaluated++;
+    return ERR_OK;
+}
+
+enum err round_tasks_evaluate(struct work *w, struct run_row *run, struct round_row *round,
+                              struct task_list *tasks)
+{
+    struct maker m;
+    enum err e = maker_init(&m, w, run, round, tasks);
+    if (e)
+        return e;
+    bool is_apart = evaluates_apart(m.plan, round),
+         on_all = m.plan->spec.evaluation.on == EVALUATE_ALL_DEVICES;
+    bool is_due = round_is_evaluated(m.plan, round);
+    int64_t gradient = round_wants_gradients(m.plan, round) ? WANT_GRADIENT : 0;
+    bool *is_selected = arena_calloc(w->arena, m.num_devices, sizeof *is_selected);
+    if (!is_selected)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < m.num_selected; i++)
+        is_selected[m.selected[i]] = true;
+    deadline_start(w, m.plan, round);
+    for (size_t i = 0; i < m.num_devices && !e; i++) {
+        bool evaluates = is_due && (is_apart ? on_all || is_selected[i] : on_all && !is_selected[i]);
+        int64_t wants = (evaluates ? WANT_EVALUATION : 0) | (m.devices[i].num_examples > 0 ? gradient : 0);
+        if (wants)
+            e = make_evaluate(&m, i, wants);
+    }
+    return e;
+}
+
+enum err round_tasks_insert(struct work *w, const struct task_list *tasks)
+{
+    for (size_t i = 0; i < tasks->count; i++) {
+        struct task_row *t = &tasks->items[i];
+        enum err e = store_insert(w->txn, RECORD_TASK, t);
+        if (!e && t->status == TASK_READY)
+            e = *t->worker_id ? notify_topic(w, "worker", t->worker_id)
+                              : notify_topic(w, "device", t->device_id);
+        if (e)
+            return e;
+    }
+    return ERR_OK;
+}
+
+enum err task_end(struct work *w, struct round_row *round, struct task_row *task, enum task_status status)
+{
+    bool is_train = task->type == TASK_TRAIN;
+    bool is_answer = status == TASK_COMPLETED || status == TASK_DROPPED || status == TASK_FAILED;
+    task->status = status;
+    round->received += is_train && status == TASK_COMPLETED;
+    round->partial += is_train && status == TASK_COMPLETED && task->is_partial;
+    round->dropped += is_train && status == TASK_DROPPED;
+    round->failed += is_train && status == TASK_FAILED;
+    round->late += is_train && !is_answer;
+    round->evaluated += !is_train && is_answer;
+    if (is_train && is_answer)
+        round->steps_done += task->steps_done;
+    progress_forget(&w->core->progress, task->id);
+    return store_update(w->txn, RECORD_TASK, task);
+}
+
+enum err round_end_tasks(struct work *w, struct round_row *round, int64_t type, enum task_status status)
+{
+    struct task_row *rows;
+    size_t count;
+    enum err e = store_find(w->txn, QUERY_TASKS_OPEN_BY_ROUND, w->arena, 0, &rows, &count,
+                            store_text(round->run_id), store_int(round->n), store_int(TASK_CLAIMED));
+    for (size_t i = 0; i < count && !e; i++)
+        if (type < 0 || rows[i].type == type)
+            e = task_end(w, round, &rows[i], status);
+    return e;
+}

@@ -1,0 +1,26 @@
+#include "server/core/events.h"
+#include "server/core/names.h"
+#include "server/core/round.h"
+
+enum err run_save(struct work *w, const struct run_row *run)
+{
+    return store_update(w->txn, RECORD_RUN, run);
+}
+
+enum err run_finish(struct work *w, struct run_row *run, enum run_outcome outcome, const char *reason)
+{
+    run->status = RUN_FINISHED;
+    run->outcome = outcome;
+    run->status_reason = reason;
+    run->finished_at = w->now_ms;
+    return event_add(w, run, "run_finished",
+                     json_pack("{s:s, s:s}", "outcome", run_outcome_name(outcome), "reason", reason));
+}
+
+void run_not_deterministic(struct run_row *run, const char *reason)
+{
+    if (!run->is_deterministic)
+        return;
+    run->is_deterministic = 0;
+    run->nondeterminism = reason;
+}

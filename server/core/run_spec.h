@@ -1,0 +1,79 @@
+/* The run spec: one experiment's every setting. Reading checks everything that can be checked before devices
+ * are known, and fills in the defaults, so that what is stored says what was in force. docs/api.md has the
+ * fields. */
+#ifndef FEDLANE_CORE_RUN_SPEC_H
+#define FEDLANE_CORE_RUN_SPEC_H
+
+#include "server/core/strategy.h"
+
+struct training_spec {
+    int64_t local_epochs, local_steps; /* local_steps > 0 stands in place of the epochs */
+    int64_t batch_size;
+    double learning_rate;
+    int optimizer;
+};
+
+struct selection_spec {
+    int64_t devices_per_round;
+    int64_t population; /* 0: who is registered at the start */
+    double over_selection;
+    json_t *require_labels; /* borrowed from the spec; NULL or an object of texts */
+};
+
+enum on_too_few { TOO_FEW_EXTEND, TOO_FEW_SKIP, TOO_FEW_FAIL };
+struct reporting_spec {
+    int64_t min_updates;
+    double deadline_s; /* 0: none */
+    double grace_s;
+    int on_too_few;
+};
+
+enum evaluate_on { EVALUATE_SELECTED, EVALUATE_ALL_DEVICES, EVALUATE_NONE };
+struct evaluation_spec {
+    int64_t every;
+    int on;
+    bool gamma, dissimilarity, grad_variance;
+};
+
+struct systems_spec {
+    bool is_given;
+    double straggler_fraction;
+};
+
+struct retention_spec {
+    int64_t keep_models; /* the newest so many; 0: all */
+    bool keep_updates;   /* after their round, too */
+};
+
+struct run_spec {
+    const char *experiment, *name, *dataset; /* "" where not given */
+    int64_t seed, num_rounds;
+    bool autostart;
+    json_t *model; /* borrowed from the spec */
+    const struct strategy *strategy;
+    struct strategy_params params;
+    struct training_spec training;
+    struct selection_spec selection;
+    struct reporting_spec reporting;
+    struct evaluation_spec evaluation;
+    struct systems_spec systems;
+    struct retention_spec retention;
+};
+
+/* Reads `doc` and fills its defaults in. Texts lie in the arena, objects in doc, which must live as long as
+ * *out. The model is checked by whoever parses the architecture. Faults: ERR_INVALID_FIELD,
+ * ERR_UNKNOWN_FIELD, ERR_MISSING_FIELD. */
+enum err run_spec_parse(json_t *doc, struct arena *arena, struct run_spec *out,
+                        struct fault *fault) MUST_CHECK;
+
+const char *optimizer_name(int optimizer);
+
+/* The part of a spec that may change while a run goes on: training, strategy.params, reporting, evaluation.
+ * New reference. */
+json_t *run_config_of(const json_t *doc);
+/* Lays such a part over the spec, field by field. ERR_UNKNOWN_FIELD for a part that may not change. A
+ * strategy's params and the sections keep the fields that the patch does not name; local_steps and
+ * local_epochs take each other's place. */
+enum err run_config_apply(json_t *doc, const json_t *patch, struct fault *fault) MUST_CHECK;
+
+#endif

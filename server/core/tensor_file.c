@@ -1,0 +1,82 @@
+#include "server/core/tensor_file.h"
+
+#include <string.h>
+
+static enum err header_read(struct blobs *blobs, int64_t blob_id, struct arena *arena,
+                            struct safetensors_header *out, struct fault *fault)
+{
+    uint8_t bytes[8];
+    uint64_t len = 0;
+    enum err e = blobs->ops->read(blobs, blob_id, 0, bytes, sizeof bytes);
+    if (e)
+        return e;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        len |= (uint64_t)bytes[i] << (8 * i);
+    if (len > LIMIT_SAFETENSORS_HEADER)
+        return fault_set(fault, ERR_CORRUPT, NULL, "a header of %llu bytes", (unsigned long long)len);
+    char *json = arena_alloc(arena, (size_t)len + 1);
+    if (!json)
+        return ERR_NO_MEMORY;
+    e = blobs->ops->read(blobs, blob_id, (int64_t)sizeof bytes, json, (size_t)len);
+    return e ? e : safetensors_header_parse(json, (size_t)len, arena, out, fault);
+}
+
+static enum err places_find(const struct safetensors_header *h, const struct tensor_table *table,
+                            const char *prefix, struct arena *arena, struct tensor_file *out)
+{
+    char name[2 * LIMIT_TENSOR_NAME];
+    size_t len = strlen(prefix);
+    if (len > LIMIT_TENSOR_NAME - 1)
+        bug("prefix %s", prefix);
+    memcpy(name, prefix, len);
+    out->places = arena_calloc(arena, table->count, sizeof *out->places);
+    if (!out->places)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < table->count; i++) {
+        memcpy(name + len, table->items[i].name, strlen(table->items[i].name) + 1);
+        const struct safetensors_entry *entry = safetensors_find(h, name);
+        if (entry)
+            out->places[i] = (struct tensor_place){.begin = entry->begin, .dtype = entry->dtype};
+    }
+    return ERR_OK;
+}
+
+enum err tensor_file_open(struct blobs *blobs, int64_t blob_id, const struct tensor_table *table,
+                          const char *prefix, struct arena *arena, struct tensor_file *out,
+                          struct fault *fault)
+{
+    struct safetensors_header h;
+    *out = (struct tensor_file){.blobs = blobs, .blob_id = blob_id};
+    enum err e = header_read(blobs, blob_id, arena, &h, fault);
+    if (!e)
+        e = safetensors_match(&h, table, prefix, fault);
+    if (!e) {
+        out->data_offset = h.header_bytes;
+        e = places_find(&h, table, prefix, arena, out);
+    }
+    return e == ERR_OK || e == ERR_NO_MEMORY ? e : ERR_CORRUPT;
+}
+
+enum err tensor_file_read_bytes(const struct tensor_file *f, size_t index, int64_t first, size_t n, void *out)
+{
+    int64_t offset = (int64_t)(f->data_offset + f->places[index].begin) + first;
+    enum err e = n > 0 ? f->blobs->ops->read(f->blobs, f->blob_id, offset, out, n) : ERR_OK;
+    return e == ERR_NOT_FOUND || e == ERR_RANGE_NOT_SATISFIABLE ? ERR_CORRUPT : e;
+}
+
+enum err tensor_file_read(const struct tensor_file *f, size_t index, int64_t first, size_t n, void *scratch,
+                          float *out)
+{
+    enum dtype dtype = f->places[index].dtype;
+    size_t size = dtype_size(dtype);
+    enum err e = tensor_file_read_bytes(f, index, first * (int64_t)size, n * size, scratch);
+    if (e)
+        return e;
+    if (dtype == DTYPE_F16)
+        f16_to_f32(scratch, out, n);
+    else if (dtype == DTYPE_BF16)
+        bf16_to_f32(scratch, out, n);
+    else
+        memcpy(out, scratch, n * sizeof *out);
+    return ERR_OK;
+}

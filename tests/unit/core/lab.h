@@ -1,0 +1,89 @@
+/* A whole core over the memory store, with a clock turned by hand and devices that make up their updates. */
+#ifndef FEDLANE_TESTS_UNIT_CORE_LAB_H
+#define FEDLANE_TESTS_UNIT_CORE_LAB_H
+
+#include <string.h>
+#include "common/crypto/sha256.h"
+#include "common/json/json_spec.h"
+#include "server/core/core.h"
+#include "server/core/names.h"
+#include "server/core/ops.h"
+#include "tests/support/unit.h"
+
+#define LAB_DEVICES    64
+#define LAB_PARAMS     6 /* of the model of lab_spec: "0.weight" [2, 2] and "0.bias" [2] */
+#define LAB_DATASET    "hand"
+#define LAB_START_MS   1000000
+#define LAB_MAX_TOPICS 256
+
+struct lab {
+    struct store *store;
+    struct blobs *blobs;
+    struct core *core;
+    struct clock_fake clock;
+    uint64_t entropy_at;
+    struct arena arena; /* of everything that operations give out */
+    struct fault fault; /* of the last operation */
+    char devices[LAB_DEVICES][ID_SIZE];
+    int64_t examples[LAB_DEVICES];
+    char topics[LAB_MAX_TOPICS][64]; /* notified since lab_topics_clear */
+    size_t num_topics;
+};
+
+void lab_open(struct lab *lab);
+/* Over a store of the test's own (which owns `memory` as well). */
+void lab_open_over(struct lab *lab, struct store *store);
+void lab_close(struct lab *lab);
+/* A new core on what the old one left, as after a crash of the process. */
+void lab_restart(struct lab *lab);
+
+/* A small run of `changes` (JSON text, keys laid over deeply, null takes a key away). New reference. */
+json_t *lab_spec(const char *changes);
+json_t *lab_json(const char *text);
+enum err lab_create(struct lab *lab, const char *changes, struct run_row *out);
+const char *lab_submit(struct lab *lab, const char *changes); /* must be taken; returns the run's id */
+enum err lab_action(struct lab *lab, const char *run_id, enum run_action action);
+enum err lab_config(struct lab *lab, const char *run_id, const char *patch);
+
+/* A device without a worker, with examples training examples and 2 test examples. */
+enum err lab_register(struct lab *lab, int64_t ordinal, int64_t examples);
+void lab_devices(struct lab *lab, int count, int64_t examples); /* ordinals 0.. ; all must be taken */
+
+/* core_advance; returns when there is work by the clock next. */
+int64_t lab_advance(struct lab *lab);
+void lab_wait(struct lab *lab, int64_t ms); /* turns the clock, then lab_advance */
+
+/* The device's next task. False: nothing to do. */
+bool lab_claim(struct lab *lab, int64_t ordinal, struct task_offer *out);
+
+/* What a device that did `steps` of its work reports: everything echoed. */
+struct task_report lab_report(const struct lab *lab, const struct task_offer *offer, int64_t steps);
+/* Uploads weights (or, for evaluate tasks that want it, a gradient) whose every parameter is `value`. */
+enum err lab_send(struct lab *lab, const struct task_offer *offer, const struct task_report *report,
+                  float value, struct op_task_update *out);
+/* The same with all steps of the budget, values given, content "weights". */
+enum err lab_send_values(struct lab *lab, const struct task_offer *offer, const struct task_report *report,
+                         const float values[LAB_PARAMS], struct op_task_update *out);
+enum err lab_fail(struct lab *lab, const struct task_offer *offer, const char *code,
+                  const struct task_report *report);
+/* Claims and answers: weights of `value`, an evaluation with loss and accuracy from `loss`. Must be taken. */
+void lab_work(struct lab *lab, int64_t ordinal, float value, double loss);
+/* Lets every device of 0..count-1 answer whatever it has to until nothing is left. value(ordinal, round) =
+ * ordinal + round. */
+void lab_work_all(struct lab *lab, int count);
+
+struct run_row lab_run(struct lab *lab, const char *run_id);
+struct round_row lab_round(struct lab *lab, const char *run_id, int64_t n); /* must be there */
+bool lab_has_round(struct lab *lab, const char *run_id, int64_t n);
+struct model_row lab_model(struct lab *lab, const char *run_id, int64_t version);
+void lab_params(struct lab *lab, const char *run_id, int64_t version, float out[LAB_PARAMS]);
+size_t lab_tasks(struct lab *lab, const char *run_id, int64_t round, struct task_row **out);
+double lab_metric(struct lab *lab, const char *run_id, int64_t round, const char *name,
+                  int64_t ordinal); /* NaN if none */
+size_t lab_count_events(struct lab *lab, const char *run_id, const char *type);
+json_t *lab_event(struct lab *lab, const char *run_id,
+                  const char *type); /* data of the last one; new reference or NULL */
+void lab_topics_clear(struct lab *lab);
+bool lab_was_notified(const struct lab *lab, const char *kind, const char *id);
+
+#endif

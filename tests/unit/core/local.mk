@@ -1,0 +1,13 @@
+if HAVE_CHECK
+CORE_TESTS = \
+	tests/bin/test_run_life
+check_PROGRAMS += $(CORE_TESTS)
+TESTS += $(CORE_TESTS)
+
+CORE_LAB = tests/unit/core/lab.c tests/unit/core/lab.h tests/support/unit.h
+CORE_TEST_LIBS = $(CORE_LIBS) $(CHECK_LIBS)
+
+tests_bin_test_run_life_SOURCES = tests/unit/core/test_run_life.c $(CORE_LAB)
+tests_bin_test_run_life_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_run_life_LDADD = $(CORE_TEST_LIBS)
+endif
