@@ -9,3 +9,4 @@ include tests/unit/data/local.mk
 include tests/store/local.mk
 include tests/unit/httpd/local.mk
 include tests/unit/core/local.mk
+include tests/compute/local.mk
