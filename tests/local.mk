@@ -10,3 +10,5 @@ include tests/store/local.mk
 include tests/unit/httpd/local.mk
 include tests/unit/core/local.mk
 include tests/compute/local.mk
+include tests/unit/nn/local.mk
+include tests/unit/worker/trainer.mk
