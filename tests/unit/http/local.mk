@@ -3,6 +3,7 @@ HTTP_TESTS = \
 	tests/bin/test_http \
 	tests/bin/test_http_loop \
 	tests/bin/test_retry \
+	tests/bin/test_tls \
 	tests/bin/test_url
 check_PROGRAMS += $(HTTP_TESTS)
 TESTS += $(HTTP_TESTS)
@@ -30,4 +31,9 @@ tests_bin_test_url_SOURCES = tests/unit/http/test_url.c $(TEST_SUPPORT)
 tests_bin_test_url_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_url_LDFLAGS = $(AM_LDFLAGS) $(TORTURE_LINK)
 tests_bin_test_url_LDADD = $(HTTP_LIBS) $(CHECK_LIBS)
+
+# The TLS server in the test: libssl comes with libcrypto.
+tests_bin_test_tls_SOURCES = tests/unit/http/test_tls.c tests/support/unit.h
+tests_bin_test_tls_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_tls_LDADD = $(HTTP_LIBS) -lssl $(CRYPTO_LIBS) $(CHECK_LIBS)
 endif
