@@ -1,6 +1,4 @@
 include tests/unit/base/local.mk
-include tests/unit/json/local.mk
-include tests/unit/crypto/local.mk
 include tests/unit/http/local.mk
 include tests/unit/tensor/local.mk
 include tests/unit/model/local.mk
@@ -9,6 +7,3 @@ include tests/unit/data/local.mk
 include tests/store/local.mk
 include tests/unit/httpd/local.mk
 include tests/unit/core/local.mk
-include tests/compute/local.mk
-include tests/unit/nn/local.mk
-include tests/unit/worker/trainer.mk

@@ -19,6 +19,8 @@
     Q(ROUNDS, ROUND, (C(run_id, EQ) O(n, GT)), (ASC(n)))                                                     \
     Q(TASKS_BY_ROUND, TASK, (C(run_id, EQ) C(round, EQ) O(status, EQ) O(type, EQ)),                          \
       (ASC(ordinal) ASC(type)))                                                                              \
+    Q(TASKS_OF_ROUND_FROM, TASK, (C(run_id, EQ) C(round, EQ) O(status, EQ) O(type, EQ) O(ordinal, GE)),      \
+      (ASC(ordinal) ASC(type)))                                                                              \
     Q(TASKS_OPEN_BY_ROUND, TASK, (C(run_id, EQ) C(round, EQ) C(status, LE)), (ASC(ordinal) ASC(type)))       \
     /* claims: status LE TASK_CLAIMED finds the open ones, LE TASK_READY the unclaimed */                    \
     Q(TASKS_OPEN_BY_WORKER, TASK, (C(worker_id, EQ) C(status, LE)), (ASC(created_at) ASC(ordinal) ASC(id)))  \

@@ -1,5 +1,6 @@
 #include "tests/support/alloc_fail.h"
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -14,23 +15,22 @@ void *__wrap_realloc(void *p, size_t size);
 char *__wrap_strdup(const char *s);
 char *__wrap_strndup(const char *s, size_t n);
 
-static _Thread_local long left = -1; /* allocations before the failure; -1: none is to fail */
+static atomic_long left = -1; /* allocations before the failure; -1: none is to fail */
 
 static bool fails(void)
 {
-    return left >= 0 && left-- == 0;
+    long n = atomic_load(&left);
+    return n >= 0 && atomic_fetch_sub(&left, 1) == 0;
 }
 
 void alloc_fail_at(long n)
 {
-    left = n;
+    atomic_store(&left, n);
 }
 
 bool alloc_fail_end(void)
 {
-    bool has_failed = left < 0;
-    left = -1;
-    return has_failed;
+    return atomic_exchange(&left, -1) < 0;
 }
 
 void *__wrap_malloc(size_t size)

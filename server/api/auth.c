@@ -1,0 +1,159 @@
+#include <string.h>
+#include <strings.h>
+#include "common/base/buf.h"
+#include "common/base/str.h"
+#include "common/crypto/token.h"
+#include "server/api/caller.h"
+#include "server/api/context.h"
+#include "server/core/names.h"
+
+#define MAX_TOKEN 512 /* bytes; ours have 67 */
+
+static const struct caller nobody = {.token_id = "", .worker_id = "", .device_id = ""};
+
+const struct caller *api_caller(const struct request *rq)
+{
+    const struct caller *c = request_get(rq, REQUEST_CALLER);
+    return c ? c : &nobody;
+}
+
+/* The secret of "Bearer SECRET" (RFC 6750); the scheme in any case. */
+static enum err bearer(const struct request *rq, const char **out, struct fault *fault)
+{
+    const char *h = request_header(rq, "Authorization");
+    if (!h)
+        return fault_set(
+            fault, ERR_UNAUTHORIZED, NULL,
+            "This route needs a token. Send the header \"Authorization: Bearer TOKEN\"; the first one "
+            "is in admin.token in the server's data directory.");
+    if (strncasecmp(h, "Bearer ", 7) != 0)
+        return fault_set(
+            fault, ERR_UNAUTHORIZED, NULL,
+            "The Authorization header must read \"Bearer TOKEN\"; other schemes are not supported.");
+    h += 7;
+    while (*h == ' ')
+        h++;
+    if (*h == '\0' || strlen(h) > MAX_TOKEN)
+        return fault_set(fault, ERR_UNAUTHORIZED, NULL, "The token in the Authorization header %s.",
+                         *h == '\0' ? "is empty" : "is too long to be one");
+    *out = h;
+    return ERR_OK;
+}
+
+struct token_look {
+    struct arena *arena;
+    const char *sha256;
+    struct token_row *row; /* NULL: there is none */
+};
+
+static enum err find_token(struct store_txn *txn, void *arg)
+{
+    struct token_look *look = arg;
+    struct token_row *rows;
+    size_t n;
+    enum err e = store_find(txn, QUERY_TOKEN_BY_SHA256, look->arena, 1, &rows, &n, store_text(look->sha256));
+    look->row = e == ERR_OK && n == 1 ? rows : NULL;
+    return e;
+}
+
+static enum err check_token(const struct token_row *t, int64_t now_ms, struct fault *fault)
+{
+    if (!t)
+        return fault_set(
+            fault, ERR_UNAUTHORIZED, NULL,
+            "The server does not know this token. Check that it was copied whole, and that it is of "
+            "this server.");
+    if (t->revoked_at != 0 && str_eq(t->revoked_reason, TOKEN_REASON_REPLACED))
+        return fault_set(
+            fault, ERR_DEVICE_BUSY, NULL,
+            "Another process has registered with the same identity and took over; this token is no "
+            "longer valid. Let only one process use a state directory, or give this one its own.");
+    if (t->revoked_at != 0)
+        return fault_set(
+            fault, ERR_TOKEN_REVOKED, NULL,
+            "This token was revoked. Ask the server's administrator for a new one, or register again.");
+    if (t->expires_at != 0 && now_ms >= t->expires_at)
+        return fault_set(fault, ERR_TOKEN_EXPIRED, NULL,
+                         "This token has expired. Ask the server's administrator for a new one.");
+    return ERR_OK;
+}
+
+static enum err check_role(const struct route *route, const struct token_row *t, struct fault *fault)
+{
+    if ((uint32_t)t->role & route->roles)
+        return ERR_OK;
+    char roles[80] = "";
+    size_t len = 0;
+    for (int64_t role = ROLE_ADMIN; role <= ROLE_ENROLLMENT; role <<= 1) {
+        if (!((uint32_t)role & route->roles))
+            continue;
+        int n = snprintf(roles + len, sizeof roles - len, "%s%s", len ? ", " : "", token_role_name(role));
+        if (n > 0)
+            len += (size_t)n;
+    }
+    return fault_set(fault, ERR_FORBIDDEN, NULL,
+                     "A token of the role %s may not do this; it needs one of the role %s.",
+                     token_role_name(t->role), roles);
+}
+
+enum err api_authenticate(void *ctx, struct request *rq, const struct route *route, struct fault *fault)
+{
+    struct api *api = ctx;
+    if (route->roles == 0)
+        return ERR_OK;
+    const char *secret;
+    enum err e = bearer(rq, &secret, fault);
+    if (e != ERR_OK)
+        return e;
+    char sha256[SHA256_HEX_SIZE];
+    if ((e = token_hash(secret, sha256)) != ERR_OK)
+        return api_failure(fault, e);
+    struct token_look look = {.arena = request_arena(rq), .sha256 = sha256};
+    if ((e = api->store->ops->read(api->store, find_token, &look)) != ERR_OK)
+        return api_failure(fault, e);
+    if ((e = check_token(look.row, clock_now_ms(&api->clock), fault)) != ERR_OK)
+        return e;
+    if ((e = check_role(route, look.row, fault)) != ERR_OK)
+        return e;
+    struct caller *c = arena_alloc(look.arena, sizeof *c);
+    if (!c)
+        return api_failure(fault, ERR_NO_MEMORY);
+    *c = (struct caller){.token_id = look.row->id,
+                         .role = (uint32_t)look.row->role,
+                         .worker_id = look.row->worker_id,
+                         .device_id = look.row->device_id};
+    request_set(rq, REQUEST_CALLER, c, NULL);
+    return ERR_OK;
+}
+
+enum err caller_check_worker(const struct caller *c, const char *worker_id, struct fault *fault)
+{
+    if (!caller_is_worker(c) || (c->worker_id[0] && str_eq(c->worker_id, worker_id)))
+        return ERR_OK;
+    return fault_set(fault, ERR_FORBIDDEN, NULL,
+                     "This token belongs to another worker. A worker may use only the routes of its own id.");
+}
+
+static bool owns(const struct caller *c, const char *worker_id, const char *device_id)
+{
+    if (c->device_id[0])
+        return str_eq(c->device_id, device_id);
+    return c->worker_id[0] && str_eq(c->worker_id, worker_id);
+}
+
+enum err caller_check_device(const struct caller *c, const struct device_row *device, struct fault *fault)
+{
+    if (!caller_is_worker(c) || owns(c, device->worker_id, device->id))
+        return ERR_OK;
+    return fault_set(
+        fault, ERR_FORBIDDEN, NULL,
+        "This token belongs to another device or worker. A worker may use only its own devices.");
+}
+
+enum err caller_check_task(const struct caller *c, const struct task_row *task, struct fault *fault)
+{
+    if (!caller_is_worker(c) || owns(c, task->worker_id, task->device_id))
+        return ERR_OK;
+    return fault_set(fault, ERR_FORBIDDEN, NULL,
+                     "This task belongs to a device of another worker. A worker may use only its own tasks.");
+}

@@ -1,0 +1,101 @@
+#include "server/api/device_json.h"
+
+#include "common/base/str.h"
+#include "server/api/caller.h"
+#include "server/api/fields.h"
+#include "server/core/names.h"
+
+#define MAX_TASKS_SHOWN 100 /* a device has one or two open tasks per run */
+
+static json_t *open_tasks(struct store_txn *txn, struct arena *arena, const char *device_id)
+{
+    struct task_row *rows;
+    size_t n;
+    enum err e = store_find(txn, QUERY_TASKS_OPEN_BY_DEVICE, arena, MAX_TASKS_SHOWN, &rows, &n,
+                            store_text(device_id), store_int(TASK_CLAIMED));
+    if (e != ERR_OK)
+        return NULL;
+    json_t *ids = json_array();
+    for (size_t i = 0; i < n; i++) {
+        if (json_array_append_new(ids, json_string(rows[i].id)) != 0) {
+            json_decref(ids);
+            return NULL;
+        }
+    }
+    return ids;
+}
+
+json_t *device_json(struct api *api, struct store_txn *txn, struct arena *arena,
+                    const struct device_row *device)
+{
+    struct obj o = obj_new();
+    obj_text(&o, "id", device->id);
+    obj_text_or_null(&o, "worker_id", device->worker_id);
+    obj_text(&o, "name", device->name);
+    obj_text(&o, "dataset", device->dataset);
+    obj_int(&o, "ordinal", device->ordinal);
+    obj_int(&o, "num_examples", device->num_examples);
+    obj_int(&o, "num_test_examples", device->num_test_examples);
+    obj_raw(&o, "input", device->input);
+    obj_int(&o, "classes", device->classes);
+    obj_raw(&o, "labels", device->labels);
+    obj_raw(&o, "capabilities", device->capabilities);
+    obj_text(&o, "status", presence_name(core_device_presence(api->core, device)));
+    obj_time(&o, "last_seen_at", core_device_last_seen(api->core, device));
+    obj_num_or_null(&o, "steps_per_second", device->steps_per_second);
+    obj_take(&o, "task_ids", open_tasks(txn, arena, device->id));
+    obj_time(&o, "created_at", device->created_at);
+    obj_time(&o, "revoked_at", device->revoked_at);
+    return obj_end(&o);
+}
+
+enum err device_of_path(struct reading *r, struct store_txn *txn, struct device_row *out)
+{
+    record_init(RECORD_DEVICE, out);
+    enum err e = api_path_id(r->rq, "device", &out->id, r->fault);
+    if (e == ERR_OK)
+        e = api_get(txn, RECORD_DEVICE, r->arena, out, "device", out->id, r->fault);
+    return e == ERR_OK ? caller_check_device(api_caller(r->rq), out, r->fault) : e;
+}
+
+enum err worker_of_path(struct reading *r, struct store_txn *txn, struct worker_row *out)
+{
+    record_init(RECORD_WORKER, out);
+    enum err e = api_path_id(r->rq, "worker", &out->id, r->fault);
+    if (e == ERR_OK)
+        e = api_get(txn, RECORD_WORKER, r->arena, out, "worker", out->id, r->fault);
+    return e == ERR_OK ? caller_check_worker(api_caller(r->rq), out->id, r->fault) : e;
+}
+
+static enum err check_worker(struct store_txn *txn, void *arg)
+{
+    struct worker_row row;
+    return worker_of_path(arg, txn, &row);
+}
+
+static enum err check_device(struct store_txn *txn, void *arg)
+{
+    struct device_row row;
+    return device_of_path(arg, txn, &row);
+}
+
+static enum err check(struct api *api, struct request *rq, store_fn fn, struct fault *fault)
+{
+    struct reading r = {.api = api, .rq = rq, .arena = request_arena(rq), .fault = fault};
+    return api_failure(fault, api->store->ops->read(api->store, fn, &r));
+}
+
+enum err api_own_worker(struct api *api, struct request *rq, const char *worker_id, struct fault *fault)
+{
+    const struct caller *c = api_caller(rq);
+    if (caller_is_worker(c))
+        return caller_check_worker(c, worker_id, fault);
+    return check(api, rq, check_worker, fault);
+}
+
+enum err api_own_device(struct api *api, struct request *rq, const char *device_id, struct fault *fault)
+{
+    if (str_eq(api_caller(rq)->device_id, device_id))
+        return ERR_OK;
+    return check(api, rq, check_device, fault);
+}

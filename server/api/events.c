@@ -1,0 +1,196 @@
+/* Events of a run, or of all: Server-Sent Events that resume by Last-Event-ID, or pages of JSON. */
+#include <stdlib.h>
+#include <string.h>
+#include "common/base/str.h"
+#include "server/api/fields.h"
+#include "server/api/handlers.h"
+#include "server/api/page.h"
+#include "server/api/run_json.h"
+#include "server/httpd/sse.h"
+
+#define EVENTS_OF_PIECE 100 /* of one look of a stream */
+
+static json_t *event_json(const struct event_row *ev)
+{
+    struct obj o = obj_new();
+    obj_int(&o, "id", ev->id);
+    obj_text_or_null(&o, "run_id", ev->run_id);
+    obj_int(&o, "seq", ev->seq);
+    obj_text(&o, "type", ev->type);
+    obj_time(&o, "at", ev->at);
+    obj_raw(&o, "data", ev->data[0] ? ev->data : "{}");
+    return obj_end(&o);
+}
+
+/* run_id "": of all runs, counted by id; else counted by the run's own sequence. */
+static enum err find_events(struct store_txn *txn, const char *run_id, int64_t after, int64_t limit,
+                            struct arena *arena, struct event_row **out_rows, size_t *out_n)
+{
+    if (run_id[0])
+        return store_find(txn, QUERY_EVENTS_OF_RUN, arena, limit, out_rows, out_n, store_text(run_id),
+                          store_int(after));
+    return store_find(txn, QUERY_EVENTS, arena, limit, out_rows, out_n, store_int(after));
+}
+
+static int64_t place_of(const char *run_id, const struct event_row *ev)
+{
+    return run_id[0] ? ev->seq : ev->id;
+}
+
+/* ---- the stream ---- */
+
+struct feed {
+    struct api *api;
+    char run_id[ID_SIZE];
+    int64_t last;
+    struct arena arena;
+    struct event_row *rows;
+    size_t count;
+};
+
+static enum err read_feed(struct store_txn *txn, void *arg)
+{
+    struct feed *f = arg;
+    return find_events(txn, f->run_id, f->last, EVENTS_OF_PIECE, &f->arena, &f->rows, &f->count);
+}
+
+static enum err feed_event(struct feed *f, const struct event_row *ev, struct buf *out)
+{
+    char id[24];
+    int64_t place = place_of(f->run_id, ev);
+    (void)snprintf(id, sizeof id, "%lld", (long long)place);
+    json_t *json = event_json(ev);
+    char *data = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    json_decref(json);
+    enum err e = data ? sse_event(out, id, ev->type, data) : ERR_NO_MEMORY;
+    free(data);
+    if (e == ERR_OK)
+        f->last = place;
+    return e;
+}
+
+static enum err feed_next(void *ctx, struct buf *out, bool *out_end)
+{
+    struct feed *f = ctx;
+    (void)out_end;
+    arena_init(&f->arena, LIMIT_REQUEST_ARENA);
+    enum err e = f->api->store->ops->read(f->api->store, read_feed, f);
+    for (size_t i = 0; e == ERR_OK && i < f->count; i++)
+        e = feed_event(f, &f->rows[i], out);
+    arena_release(&f->arena);
+    /* What did not fit comes with the next look; nothing was lost. */
+    return e == ERR_PAYLOAD_TOO_LARGE && out->len > 0 ? ERR_OK : e;
+}
+
+static enum err start_feed(struct api *api, struct request *rq, const char *run_id, int64_t since,
+                           struct fault *fault)
+{
+    struct feed *f = calloc(1, sizeof *f);
+    if (!f)
+        return ERR_NO_MEMORY;
+    f->api = api;
+    f->last = since;
+    uint64_t topic = run_id[0] ? topic_of("run", run_id) : topic_of("events", NULL);
+    enum err e = str_copy(f->run_id, sizeof f->run_id, run_id);
+    if (e != ERR_OK) {
+        free(f);
+        return e;
+    }
+    const struct sse_source source = {
+        .next = feed_next, .free = free, .ctx = f, .topics = &topic, .num_topics = 1};
+    return reply_events(rq, &source, fault);
+}
+
+/* ---- pages, and which of the two it is ---- */
+
+struct events_look {
+    struct reading r; /* first: reads take it */
+    const char *run_id;
+    int64_t since, limit;
+};
+
+static enum err check_run(struct store_txn *txn, void *arg)
+{
+    struct events_look *look = arg;
+    struct run_row run;
+    enum err e = run_of_path(&look->r, txn, &run);
+    look->run_id = run.id;
+    return e;
+}
+
+static enum err read_page(struct store_txn *txn, void *arg)
+{
+    struct events_look *look = arg;
+    struct event_row *rows;
+    size_t n;
+    enum err e = find_events(txn, look->run_id, look->since, look->limit + 1, look->r.arena, &rows, &n);
+    if (e != ERR_OK)
+        return e;
+    bool is_last = n <= (size_t)look->limit;
+    if (!is_last)
+        n = (size_t)look->limit;
+    json_t *items = json_array();
+    for (size_t i = 0; items && i < n; i++) {
+        if (json_array_append_new(items, event_json(&rows[i])) != 0) {
+            json_decref(items);
+            return ERR_NO_MEMORY;
+        }
+    }
+    const char *next = NULL;
+    if (!is_last)
+        next = arena_printf(look->r.arena, "%lld", (long long)place_of(look->run_id, &rows[n - 1]));
+    look->r.out = items ? page_json(items, next) : NULL;
+    return look->r.out ? ERR_OK : ERR_NO_MEMORY;
+}
+
+/* A stream unless a page is asked for: by ?since= and the like, or by an Accept that wants JSON. */
+static bool wants_page(const struct request *rq)
+{
+    if (request_accepts(rq, MEDIA_EVENTS))
+        return false;
+    return request_query(rq, "since") || request_query(rq, "limit") || request_query(rq, "cursor") ||
+           request_accepts(rq, MEDIA_JSON);
+}
+
+static enum err read_place(struct events_look *look, struct fault *fault)
+{
+    const struct request *rq = look->r.rq;
+    struct page page;
+    enum err e = page_read_number(rq, &page, fault);
+    if (e == ERR_OK)
+        e = request_query_int(rq, "since", 0, INT64_MAX, 0, &look->since, fault);
+    if (e != ERR_OK)
+        return e;
+    look->limit = page.limit;
+    if (page.number >= 0)
+        look->since = page.number;
+    const char *last = request_header(rq, HEADER_LAST_EVENT_ID);
+    if (last && last[0] && (last[0] == '-' || str_to_i64(last, &look->since) != ERR_OK))
+        return fault_set(fault, ERR_INVALID_FIELD, HEADER_LAST_EVENT_ID,
+                         "It must be the id of the last event that was received, a decimal number.");
+    return ERR_OK;
+}
+
+static enum err answer(struct api *api, struct request *rq, bool of_run, struct fault *fault)
+{
+    struct events_look look = {.r = {.api = api, .rq = rq, .arena = request_arena(rq), .fault = fault},
+                               .run_id = ""};
+    enum err e = read_place(&look, fault);
+    if (e == ERR_OK && of_run)
+        e = api->store->ops->read(api->store, check_run, &look);
+    if (e == ERR_OK && !wants_page(rq))
+        return api_failure(fault, start_feed(api, rq, look.run_id, look.since, fault));
+    if (e == ERR_OK)
+        e = api->store->ops->read(api->store, read_page, &look);
+    return e == ERR_OK ? reply_json(rq, 200, look.r.out) : api_failure(fault, e);
+}
+
+enum err api_run_events(void *ctx, struct request *rq, struct fault *fault)
+{
+    return answer(ctx, rq, true, fault);
+}
+
+enum err api_events(void *ctx, struct request *rq, struct fault *fault)
+{
+    return answer(ctx, rq, false, fault);
+}

@@ -1,0 +1,88 @@
+#include "server/api/offer.h"
+
+#include "server/api/fields.h"
+#include "server/core/names.h"
+
+json_t *wants_json(int64_t wants)
+{
+    static const struct {
+        int64_t bit;
+        const char *name;
+    } names[] = {{WANT_EVALUATION, "evaluation"}, {WANT_GAMMA, "gamma"}, {WANT_GRADIENT, "gradient"}};
+    json_t *list = json_array();
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if ((wants & names[i].bit) && json_array_append_new(list, json_string(names[i].name)) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+json_t *weights_url_json(const char *run_id, int64_t version)
+{
+    return json_sprintf(API_PREFIX "/runs/%s/models/%lld/weights", run_id, (long long)version);
+}
+
+static json_t *config_json(const struct task_offer *f)
+{
+    struct obj o = obj_new();
+    obj_int(&o, "local_epochs", f->local_epochs);
+    obj_int(&o, "local_steps", f->local_steps);
+    obj_int(&o, "batch_size", f->batch_size);
+    obj_num(&o, "learning_rate", f->learning_rate);
+    obj_num(&o, "proximal_mu", f->proximal_mu);
+    obj_text(&o, "optimizer", f->optimizer);
+    obj_int(&o, "seed", f->seed);
+    obj_int(&o, "round", f->task.round);
+    obj_int(&o, "ordinal", f->task.ordinal);
+    obj_bool(&o, "accept_partial", f->accept_partial);
+    return obj_end(&o);
+}
+
+static json_t *budget_json(const struct task_row *t)
+{
+    struct obj o = obj_new();
+    obj_int(&o, "max_steps", t->max_steps);
+    obj_num_or_null(&o, "max_seconds", t->max_seconds);
+    return obj_end(&o);
+}
+
+json_t *offer_json(const struct task_offer *f)
+{
+    const struct task_row *t = &f->task;
+    struct obj o = obj_new();
+    obj_text(&o, "task_id", t->id);
+    obj_text(&o, "run_id", t->run_id);
+    obj_text(&o, "device_id", t->device_id);
+    obj_int(&o, "round", t->round);
+    obj_int(&o, "ordinal", t->ordinal);
+    obj_int(&o, "attempt", t->attempt);
+    obj_text(&o, "type", task_type_name(t->type));
+    obj_text(&o, "dataset", f->dataset);
+    obj_int(&o, "num_examples", t->num_examples);
+    obj_int(&o, "num_test_examples", t->num_test_examples);
+    obj_int(&o, "model_version", t->model_version);
+    obj_take(&o, "weights_url", weights_url_json(t->run_id, t->model_version));
+    obj_text(&o, "weights_sha256", f->weights_sha256);
+    obj_raw(&o, "model", f->model);
+    obj_take(&o, "config", config_json(f));
+    obj_int(&o, "steps_assigned", t->steps_assigned);
+    obj_take(&o, "budget", budget_json(t));
+    obj_take(&o, "want", wants_json(t->wants));
+    obj_time(&o, "deadline_at", t->deadline_at);
+    obj_int_or_null(&o, "time_left_ms", f->time_left_ms);
+    return obj_end(&o);
+}
+
+json_t *offers_json(const struct task_offer *offers, size_t n)
+{
+    json_t *items = json_array();
+    for (size_t i = 0; i < n; i++) {
+        if (json_array_append_new(items, offer_json(&offers[i])) != 0) {
+            json_decref(items);
+            return NULL;
+        }
+    }
+    return items ? json_pack("{s:o}", "items", items) : NULL;
+}

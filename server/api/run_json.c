@@ -1,0 +1,76 @@
+#include "server/api/run_json.h"
+
+#include "common/base/str.h"
+#include "server/api/fields.h"
+#include "server/core/names.h"
+
+/* The open round has none until its evaluation is in, so the one before may be the newest that has. */
+static enum err newest_metrics(struct store_txn *txn, struct arena *arena, const struct run_row *run,
+                               struct round_row *out)
+{
+    record_init(RECORD_ROUND, out);
+    for (int64_t n = run->round; n >= 0 && n >= run->round - 2; n--) {
+        out->run_id = run->id;
+        out->n = n;
+        enum err e = store_get(txn, RECORD_ROUND, arena, out);
+        if (e == ERR_OK && out->metrics[0] && !str_eq(out->metrics, "{}"))
+            return ERR_OK;
+        if (e != ERR_OK && e != ERR_NOT_FOUND)
+            return e;
+        record_init(RECORD_ROUND, out);
+    }
+    return ERR_OK;
+}
+
+static json_t *metrics_json(const struct round_row *round)
+{
+    if (!round->metrics[0])
+        return json_null();
+    struct obj o = obj_new();
+    obj_int(&o, "round", round->n);
+    obj_raw(&o, "values", round->metrics);
+    return obj_end(&o);
+}
+
+static void put_progress(struct obj *o, const struct run_row *run)
+{
+    obj_text(o, "status", run_status_name(run->status));
+    obj_text_or_null(o, "outcome", run_outcome_name(run->outcome));
+    obj_text(o, "status_reason", run->status_reason);
+    obj_int(o, "round", run->round);
+    obj_int(o, "num_rounds", run->num_rounds);
+    obj_int(o, "model_version", run->model_version);
+    obj_int(o, "population", run->population);
+    obj_bool(o, "deterministic", run->is_deterministic != 0);
+    obj_text_or_null(o, "nondeterminism", run->nondeterminism);
+}
+
+json_t *run_json(struct store_txn *txn, struct arena *arena, const struct run_row *run)
+{
+    struct round_row newest;
+    if (newest_metrics(txn, arena, run, &newest) != ERR_OK)
+        return NULL;
+    struct obj o = obj_new();
+    obj_text(&o, "id", run->id);
+    obj_text(&o, "experiment_id", run->experiment_id);
+    obj_text(&o, "name", run->name);
+    obj_text(&o, "dataset", run->dataset);
+    obj_int(&o, "seed", run->seed);
+    put_progress(&o, run);
+    obj_take(&o, "metrics", metrics_json(&newest));
+    obj_raw(&o, "spec", run->spec);
+    obj_raw(&o, "config", run->config);
+    obj_int(&o, "last_event", run->last_event);
+    obj_text_or_null(&o, "created_by", run->created_by);
+    obj_time(&o, "created_at", run->created_at);
+    obj_time(&o, "started_at", run->started_at);
+    obj_time(&o, "finished_at", run->finished_at);
+    return obj_end(&o);
+}
+
+enum err run_of_path(struct reading *r, struct store_txn *txn, struct run_row *out)
+{
+    record_init(RECORD_RUN, out);
+    enum err e = api_path_id(r->rq, "run", &out->id, r->fault);
+    return e == ERR_OK ? api_get(txn, RECORD_RUN, r->arena, out, "run", out->id, r->fault) : e;
+}

@@ -1,0 +1,67 @@
+#include "server/api/task_json.h"
+
+#include "server/api/caller.h"
+#include "server/api/fields.h"
+#include "server/api/offer.h"
+#include "server/core/names.h"
+
+static void put_work(struct obj *o, struct api *api, const struct task_row *t)
+{
+    obj_int(o, "num_examples", t->num_examples);
+    obj_int(o, "num_test_examples", t->num_test_examples);
+    obj_int(o, "steps_assigned", t->steps_assigned);
+    obj_int(o, "max_steps", t->max_steps);
+    obj_num_or_null(o, "max_seconds", t->max_seconds);
+    obj_bool(o, "straggler", t->is_straggler != 0);
+    obj_take(o, "want", wants_json(t->wants));
+    /* While it is open, what the device reported last; it lives in memory only. */
+    int64_t steps_done = t->steps_done;
+    double train_loss;
+    bool is_open = t->status <= TASK_CLAIMED;
+    bool has_progress = is_open && core_progress_get(api->core, t->id, &steps_done, &train_loss);
+    obj_int(o, "steps_done", steps_done);
+    if (has_progress)
+        obj_num_or_null(o, "train_loss", train_loss);
+    else
+        obj_take(o, "train_loss", json_null());
+    obj_bool(o, "partial", t->is_partial != 0);
+}
+
+json_t *task_json(struct api *api, const struct task_row *t)
+{
+    struct obj o = obj_new();
+    obj_text(&o, "id", t->id);
+    obj_text(&o, "run_id", t->run_id);
+    obj_int(&o, "round", t->round);
+    obj_int(&o, "ordinal", t->ordinal);
+    obj_text(&o, "type", task_type_name(t->type));
+    obj_text(&o, "device_id", t->device_id);
+    obj_text_or_null(&o, "worker_id", t->worker_id);
+    obj_text(&o, "status", task_status_name(t->status));
+    obj_int(&o, "attempt", t->attempt);
+    obj_int(&o, "model_version", t->model_version);
+    put_work(&o, api, t);
+    obj_text_or_null(&o, "stop_reason", t->stop_reason);
+    obj_text_or_null(&o, "code", t->code);
+    obj_text_or_null(&o, "detail", t->detail);
+    obj_text_or_null(&o, "update_id", t->update_id);
+    obj_raw(&o, "report", t->report);
+    obj_int(&o, "bytes_in", t->bytes_in);
+    obj_time(&o, "created_at", t->created_at);
+    obj_time(&o, "claimed_at", t->claimed_at);
+    obj_time(&o, "downloaded_at", t->downloaded_at);
+    obj_time(&o, "trained_at", t->trained_at);
+    obj_time(&o, "uploaded_at", t->uploaded_at);
+    obj_time(&o, "deadline_at", t->deadline_at);
+    return obj_end(&o);
+}
+
+enum err task_of_path(const struct request *rq, struct store_txn *txn, struct arena *arena,
+                      struct task_row *out, struct fault *fault)
+{
+    record_init(RECORD_TASK, out);
+    enum err e = api_path_id(rq, "task", &out->id, fault);
+    if (e == ERR_OK)
+        e = api_get(txn, RECORD_TASK, arena, out, "task", out->id, fault);
+    return e == ERR_OK ? caller_check_task(api_caller(rq), out, fault) : e;
+}

@@ -1,0 +1,116 @@
+#include "server/data_dir.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "common/crypto/token.h"
+#include "server/core/ops.h"
+
+#define MAX_PATH 4096
+
+static enum err join(const char *dir, const char *name, char out[MAX_PATH], struct fault *fault)
+{
+    int n = snprintf(out, MAX_PATH, "%s/%s", dir, name);
+    if (n > 0 && n < MAX_PATH)
+        return ERR_OK;
+    return fault_set(fault, ERR_USAGE, NULL, "The path of the data directory is too long.");
+}
+
+static enum err make_dir(const char *dir, struct fault *fault)
+{
+    struct stat st;
+    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+        return fault_set(
+            fault, ERR_IO, NULL,
+            "Cannot make the data directory %.200s: %s. Make it by hand, or choose another with --data-dir.",
+            dir, strerror(errno));
+    if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
+        return fault_set(fault, ERR_IO, NULL, "%.200s is not a directory. Choose another with --data-dir.",
+                         dir);
+    if (access(dir, R_OK | W_OK | X_OK) != 0)
+        return fault_set(
+            fault, ERR_IO, NULL,
+            "Cannot write in the data directory %.200s: %s. Change its owner or mode, or choose another with "
+            "--data-dir.",
+            dir, strerror(errno));
+    return ERR_OK;
+}
+
+enum err data_dir_open(const char *dir, struct store **out_store, struct blobs **out_blobs,
+                       struct fault *fault)
+{
+    char path[MAX_PATH];
+    enum err e = make_dir(dir, fault);
+    if (e == ERR_OK)
+        e = join(dir, "fedlane.db", path, fault);
+    if (e == ERR_OK)
+        e = store_sqlite_open(path, out_store, fault);
+    if (e != ERR_OK)
+        return e;
+    e = join(dir, "blobs.db", path, fault);
+    if (e == ERR_OK)
+        e = blobs_sqlite_open(path, out_blobs, fault);
+    if (e != ERR_OK)
+        (*out_store)->ops->close(*out_store);
+    return e;
+}
+
+static enum err count_admins(struct store_txn *txn, void *arg)
+{
+    return store_count(txn, QUERY_TOKENS, (int64_t *)arg, store_int(ROLE_ADMIN), store_any);
+}
+
+/* The file comes before the row: cut short in between, the next start finds the file and adds the row. */
+static enum err take_token(const char *path, char out_sha256[SHA256_HEX_SIZE], struct fault *fault)
+{
+    char token[256];
+    if (access(path, F_OK) == 0) {
+        enum err e = token_file_read(path, token, sizeof token, fault);
+        return e == ERR_OK ? token_hash(token, out_sha256) : e;
+    }
+    enum err e = token_new(token, out_sha256);
+    return e == ERR_OK ? token_file_write(path, token, fault) : e;
+}
+
+static enum err first_token(const char *dir, const char *name, int64_t role, const char *what,
+                            struct store *store, struct core *core, struct fault *fault)
+{
+    char path[MAX_PATH], file[64], sha256[SHA256_HEX_SIZE];
+    (void)snprintf(file, sizeof file, "%s.token", name);
+    enum err e = join(dir, file, path, fault);
+    if (e == ERR_OK)
+        e = take_token(path, sha256, fault);
+    if (e != ERR_OK)
+        return e;
+    struct arena arena = ARENA_INIT(64 * KIB);
+    struct op_token_create op = {.base = {.core = core, .arena = &arena, .caller = ""},
+                                 .name = name,
+                                 .role = role,
+                                 .token_sha256 = sha256};
+    e = store_write_wait(store, op_token_create, &op);
+    if (e != ERR_OK && op.base.fault.err == e)
+        *fault = op.base.fault;
+    arena_release(&arena);
+    if (e == ERR_OK)
+        printf("%s: %s\n", what, path);
+    return e;
+}
+
+enum err data_dir_tokens(const char *dir, struct store *store, struct core *core, struct fault *fault)
+{
+    int64_t admins = 0;
+    enum err e = store->ops->read(store, count_admins, &admins);
+    if (e == ERR_OK && admins > 0)
+        return ERR_OK;
+    /* The administrator's last: while it is missing, the next start does this again. */
+    if (e == ERR_OK)
+        e = first_token(dir, "enrollment", ROLE_ENROLLMENT, "token for enrolling workers and devices", store,
+                        core, fault);
+    if (e == ERR_OK)
+        e = first_token(dir, "admin", ROLE_ADMIN, "token of the administrator", store, core, fault);
+    if (e != ERR_OK && fault->err == ERR_OK)
+        return fault_set(fault, e, NULL, "Cannot make the first tokens in %.200s.", dir);
+    return e;
+}

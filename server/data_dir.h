@@ -1,0 +1,21 @@
+/* The folder in which a server keeps everything: fedlane.db, blobs.db, and the two tokens of the first start.
+ */
+#ifndef FEDLANE_SERVER_DATA_DIR_H
+#define FEDLANE_SERVER_DATA_DIR_H
+
+#include "server/core/core.h"
+#include "server/store/blobs.h"
+#include "server/store/store.h"
+
+/* Makes the folder (mode 0700) if it is not there and opens both databases. Faults say what is wrong and what
+ * to do. */
+enum err data_dir_open(const char *dir, struct store **out_store, struct blobs **out_blobs,
+                       struct fault *fault) MUST_CHECK;
+
+/* A store without any administrator's token gets one, in DIR/admin.token (0600), and one for enrolling
+ * devices in DIR/enrollment.token; prints where they are, never what they are. A token that lies there
+ * already (a first start that was cut short) is taken up. */
+enum err data_dir_tokens(const char *dir, struct store *store, struct core *core,
+                         struct fault *fault) MUST_CHECK;
+
+#endif

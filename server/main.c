@@ -1,0 +1,103 @@
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include "common/base/log.h"
+#include "common/crypto/random.h"
+#include "config.h"
+#include "server/data_dir.h"
+#include "server/options.h"
+#include "server/service.h"
+
+#define EXIT_FAILED 1
+#define EXIT_USAGE  4
+#define DRAIN_MS    10000
+
+static int complain(const struct fault *fault)
+{
+    fprintf(stderr, "fedlane-server: %s\n", fault->detail[0] ? fault->detail : err_name(fault->err));
+    return fault->err == ERR_USAGE ? EXIT_USAGE : EXIT_FAILED;
+}
+
+/* Each parked device costs a descriptor. */
+static void raise_open_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        log_warning("server", "cannot raise the number of open files: %s", strerror(errno));
+}
+
+/* Blocked in every thread that is made from here on; main waits for them. */
+static void take_signals(sigset_t *out)
+{
+    sigemptyset(out);
+    sigaddset(out, SIGTERM);
+    sigaddset(out, SIGINT);
+    pthread_sigmask(SIG_BLOCK, out, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static enum err open_service(const struct options *o, struct service **out, struct fault *fault)
+{
+    struct service_config config = {.clock = clock_system(),
+                                    .entropy = entropy_system(),
+                                    .heartbeat_ms = (int64_t)(o->heartbeat_s * 1000)};
+    enum err e = data_dir_open(o->data_dir, &config.store, &config.blobs, fault);
+    return e == ERR_OK ? service_open(&config, out, fault) : e;
+}
+
+static enum err start(const struct options *o, struct service *s, struct fault *fault)
+{
+    const struct service_listen listen = {
+        .address = o->address, .port = o->port, .threads = (unsigned)o->threads};
+    enum err e = data_dir_tokens(o->data_dir, service_store(s), service_core(s), fault);
+    return e == ERR_OK ? service_listen(s, &listen, fault) : e;
+}
+
+static int serve(const struct options *o)
+{
+    struct fault fault = FAULT_NONE;
+    struct service *s = NULL;
+    sigset_t signals;
+    int got = 0;
+    take_signals(&signals);
+    enum err e = open_service(o, &s, &fault);
+    if (e == ERR_OK && (e = start(o, s, &fault)) != ERR_OK)
+        service_stop(s, 0);
+    if (e != ERR_OK)
+        return complain(&fault);
+    printf("listening on %s\n", service_url(s));
+    fflush(stdout);
+    while (sigwait(&signals, &got) != 0)
+        ;
+    log_info("server", "%s: draining", got == SIGINT ? "SIGINT" : "SIGTERM");
+    if (!service_stop(s, DRAIN_MS))
+        log_warning("server", "some requests took longer than %d s and were cut off", DRAIN_MS / 1000);
+    log_info("server", "stopped");
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct fault fault = FAULT_NONE;
+    struct options o;
+    if (options_read(argc, argv, &o, &fault) != ERR_OK)
+        return complain(&fault);
+    if (o.help) {
+        options_print_help();
+        return 0;
+    }
+    if (o.version) {
+        printf("fedlane-server %s\n", PACKAGE_VERSION);
+        return 0;
+    }
+    log_init(o.level, o.format);
+    umask(0077);
+    raise_open_files();
+    return serve(&o);
+}
