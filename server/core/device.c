@@ -112,6 +112,11 @@ static enum err fail_open_tasks(struct work *w, const char *device_id)
         if (e || c.task.status > TASK_CLAIMED)
             continue;
         e = task_context_load(w, &c);
+        if (e == ERR_STALE_ROUND || e == ERR_RUN_NOT_RUNNING) {
+            *w->fault = FAULT_NONE;
+            e = ERR_OK;
+            continue;
+        }
         c.task.code = "device_revoked";
         c.task.detail = "the device was revoked";
         if (!e)

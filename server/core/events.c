@@ -1,7 +1,9 @@
 #include "server/core/events.h"
 
+#include <math.h>
 #include <stdio.h>
 #include "common/base/log.h"
+#include "common/json/json_num.h"
 
 enum err notify_topic(struct work *w, const char *kind, const char *id)
 {
@@ -41,6 +43,11 @@ enum err event_add_global(struct work *w, const char *type, json_t *data)
     row.type = type;
     row.at = w->now_ms;
     return insert(w, &row, data);
+}
+
+bool event_number(json_t *obj, const char *key, double value)
+{
+    return obj && (isnan(value) || !json_object_set_new(obj, key, json_num(value)));
 }
 
 enum err event_warn(struct work *w, struct run_row *run, const char *text)

@@ -4,6 +4,7 @@
 #include "common/base/log.h"
 #include "common/fl/dissimilarity.h"
 #include "server/core/aggregation.h"
+#include "server/core/round_tasks.h"
 #include "server/core/tensor_file.h"
 
 #define GRADIENT_PREFIX "grad."

@@ -22,17 +22,19 @@ libfedlane_core_a_SOURCES = \
 	server/core/retention.c server/core/retention.h \
 	server/core/round.c server/core/round.h \
 	server/core/round_close.c \
-	server/core/round_tasks.c \
+	server/core/round_tasks.c server/core/round_tasks.h \
 	server/core/run_action.c \
 	server/core/run_config.c \
 	server/core/run_create.c \
 	server/core/run_life.c \
 	server/core/run_spec.c server/core/run_spec.h \
+	server/core/steps.c server/core/steps.h \
 	server/core/strategy.c server/core/strategy.h \
 	server/core/strategy_fedprox.c \
 	server/core/task_access.c server/core/task_access.h \
 	server/core/task_check.c \
 	server/core/task_claim.c \
+	server/core/task_end.c \
 	server/core/task_fail.c \
 	server/core/task_report.c server/core/task_report.h \
 	server/core/task_update.c \

@@ -4,6 +4,7 @@
 #include "server/core/events.h"
 #include "server/core/metrics.h"
 #include "server/core/names.h"
+#include "server/core/round_tasks.h"
 
 #define MAX_EXTENSIONS 3
 
@@ -56,11 +57,10 @@ static enum err strategy_begin(struct work *w, struct run_row *run, struct round
     return json_to_arena(w->arena, next, &run->strategy_state);
 }
 
-static enum err train_begin(struct work *w, struct run_row *run, struct round_row *round,
-                            const struct plan *plan, struct task_list *tasks)
+static enum err train_begin(struct round_tasks *tasks)
 {
-    enum err e = strategy_begin(w, run, round, plan);
-    return e ? e : round_tasks_train(w, run, round, tasks);
+    enum err e = strategy_begin(tasks->w, tasks->run, tasks->round, tasks->plan);
+    return e ? e : round_tasks_train(tasks);
 }
 
 static enum err opened_event(struct work *w, struct run_row *run, const struct round_row *r)
@@ -74,7 +74,7 @@ static enum err opened_event(struct work *w, struct run_row *run, const struct r
 enum err round_open(struct work *w, struct run_row *run)
 {
     const struct plan *plan;
-    struct task_list tasks = {0};
+    struct round_tasks tasks;
     struct round_row round;
     enum err e = plan_cache_get(&w->core->plans, run, run->config, &plan);
     if (e)
@@ -91,28 +91,31 @@ enum err round_open(struct work *w, struct run_row *run)
     bool is_training = round.type == ROUND_TRAIN && !plan->spec.strategy->needs_loss(&plan->spec.params);
     round.devices_per_round = round.type == ROUND_TRAIN ? plan->spec.selection.devices_per_round : 0;
     round.status = round.type == ROUND_TRAIN ? ROUND_SELECTING : ROUND_TRAINING;
-    e = round_tasks_evaluate(w, run, &round, &tasks);
+    e = round_tasks_init(&tasks, w, run, &round);
+    if (!e)
+        e = round_tasks_evaluate(&tasks);
     if (!e && is_training)
-        e = train_begin(w, run, &round, plan, &tasks);
+        e = train_begin(&tasks);
     if (!e)
         e = store_insert(w->txn, RECORD_ROUND, &round);
     if (!e)
         e = opened_event(w, run, &round);
     if (!e)
-        e = round_tasks_insert(w, &tasks);
+        e = round_tasks_insert(&tasks);
     if (!e && round.deadline_at)
         e = store_notify(w->txn, "advance");
     return e ? e : round_advance(w, run, &round);
 }
 
 /* Dynamic mu: everybody has evaluated w_t, so the training starts. */
-static enum err evaluated_all(struct work *w, struct run_row *run, struct round_row *round,
-                              const struct plan *plan)
+static enum err evaluated_all(struct work *w, struct run_row *run, struct round_row *round)
 {
-    struct task_list tasks = {0};
-    enum err e = train_begin(w, run, round, plan, &tasks);
+    struct round_tasks tasks;
+    enum err e = round_tasks_init(&tasks, w, run, round);
     if (!e)
-        e = round_tasks_insert(w, &tasks);
+        e = train_begin(&tasks);
+    if (!e)
+        e = round_tasks_insert(&tasks);
     if (!e)
         e = event_add(w, run, "training_started",
                       json_pack("{s:I, s:I, s:f}", "round", round->n, "selected", round->selected,
@@ -136,7 +139,7 @@ static enum err go_on(struct work *w, struct run_row *run, struct round_row *rou
     enum err e = plan_cache_get(&w->core->plans, run, round->config, &plan);
     bool is_evaluated = is_cut || round->evaluated >= round->evaluators;
     if (!e && round->status == ROUND_SELECTING && is_evaluated)
-        e = evaluated_all(w, run, round, plan);
+        e = evaluated_all(w, run, round);
     if (!e && round->status == ROUND_TRAINING && plan->spec.strategy->is_ready(round)) {
         /* With over-selection: what is still under way comes too late. */
         if (round->received + round->dropped + round->failed + round->late < round->selected)

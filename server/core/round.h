@@ -37,23 +37,7 @@ enum err round_close(struct work *w, struct run_row *run, struct round_row *roun
                      const struct round_result *result, int64_t **out_garbage,
                      size_t *out_num_garbage) MUST_CHECK;
 
-/* -- tasks of a round (round_tasks.c)
- * -------------------------------------------------------------------------------- */
-
-/* Selects S_t, sets the budgets and makes the train tasks; and the evaluate tasks where they were not made
- * before. Starts the deadline. The caller saves the round; the rows are inserted by round_tasks_insert. */
-struct task_list {
-    struct task_row *items; /* in the arena */
-    size_t count, capacity;
-};
-enum err round_tasks_train(struct work *w, struct run_row *run, struct round_row *round,
-                           struct task_list *tasks) MUST_CHECK;
-/* The evaluate tasks that stand by themselves: of everybody in a final round or where the evaluation comes
- * first, else of those who are not selected. */
-enum err round_tasks_evaluate(struct work *w, struct run_row *run, struct round_row *round,
-                              struct task_list *tasks) MUST_CHECK;
-/* Inserts and notifies the devices. */
-enum err round_tasks_insert(struct work *w, const struct task_list *tasks) MUST_CHECK;
+/* -- the end of tasks */
 
 /* Gives an open task its end: saves it, and counts it in the round. */
 enum err task_end(struct work *w, struct round_row *round, struct task_row *task,
@@ -62,13 +46,8 @@ enum err task_end(struct work *w, struct round_row *round, struct task_row *task
 enum err round_end_tasks(struct work *w, struct round_row *round, int64_t type,
                          enum task_status status) MUST_CHECK;
 
-/* Whether evaluation is due in this round. */
-bool round_is_evaluated(const struct plan *plan, const struct round_row *round);
-bool round_wants_gradients(const struct plan *plan, const struct round_row *round);
+/* -- runs */
 
-/* -- runs
- * -------------------------------------------------------------------------------------------------------------
- */
 /* From pending to waiting for devices; core_advance does the rest. Does not save. */
 enum err run_start(struct work *w, struct run_row *run) MUST_CHECK;
 enum err run_save(struct work *w, const struct run_row *run) MUST_CHECK;

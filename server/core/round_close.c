@@ -1,7 +1,6 @@
 #include <math.h>
 #include <string.h>
 #include "common/base/log.h"
-#include "common/json/json_num.h"
 #include "server/core/events.h"
 #include "server/core/metrics.h"
 #include "server/core/names.h"
@@ -33,16 +32,20 @@ static enum err model_store(struct work *w, const struct round_row *round, const
 
 static enum err closed_event(struct work *w, struct run_row *run, const struct round_row *r, json_t *metrics)
 {
-    json_t *data = json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-                             "s:s, s:o, s:o, s:o, s:O}",
-                             "round", r->n, "type", round_type_name(r->type), "outcome",
-                             round_outcome_name(r->outcome), "reason", r->reason, "selected", r->selected,
-                             "received", r->received, "partial", r->partial, "dropped", r->dropped, "failed",
-                             r->failed, "late", r->late, "evaluators", r->evaluators, "evaluated",
-                             r->evaluated, "steps_assigned", r->steps_assigned, "steps_done", r->steps_done,
-                             "model_version", r->model_version_out, "aggregate_sha256", r->aggregate_sha256,
-                             "proximal_mu", json_num(r->proximal_mu), "mean_gamma", json_num(r->mean_gamma),
-                             "dissimilarity_b", json_num(r->dissimilarity_b), "metrics", metrics);
+    json_t *data = json_pack(
+        "{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+        "s:s, s:O}",
+        "round", r->n, "type", round_type_name(r->type), "outcome", round_outcome_name(r->outcome), "reason",
+        r->reason, "selected", r->selected, "received", r->received, "partial", r->partial, "dropped",
+        r->dropped, "failed", r->failed, "late", r->late, "evaluators", r->evaluators, "evaluated",
+        r->evaluated, "steps_assigned", r->steps_assigned, "steps_done", r->steps_done, "model_version",
+        r->model_version_out, "aggregate_sha256", r->aggregate_sha256, "metrics", metrics);
+    if (!event_number(data, "proximal_mu", r->proximal_mu) ||
+        !event_number(data, "mean_gamma", r->mean_gamma) ||
+        !event_number(data, "dissimilarity_b", r->dissimilarity_b)) {
+        json_decref(data);
+        return ERR_NO_MEMORY;
+    }
     return event_add(w, run, "round_closed", data);
 }
 

@@ -4,7 +4,7 @@
 #include "server/core/budget.h"
 #include "server/core/events.h"
 #include "server/core/population.h"
-#include "server/core/round.h"
+#include "server/core/round_tasks.h"
 
 bool round_is_evaluated(const struct plan *plan, const struct round_row *round)
 {
@@ -27,22 +27,9 @@ static bool evaluates_apart(const struct plan *plan, const struct round_row *rou
            round_wants_gradients(plan, round);
 }
 
-struct maker {
-    struct work *w;
-    struct run_row *run;
-    struct round_row *round;
-    const struct plan *plan;
-    struct run_device_row *devices; /* the population, ascending ordinal */
-    size_t num_devices;
-    uint32_t *selected; /* positions in devices, in selection order */
-    size_t num_selected;
-    struct task_list *tasks;
-};
-
-static enum err maker_init(struct maker *m, struct work *w, struct run_row *run, struct round_row *round,
-                           struct task_list *tasks)
+enum err round_tasks_init(struct round_tasks *m, struct work *w, struct run_row *run, struct round_row *round)
 {
-    *m = (struct maker){.w = w, .run = run, .round = round, .tasks = tasks};
+    *m = (struct round_tasks){.w = w, .run = run, .round = round};
     enum err e = plan_cache_get(&w->core->plans, run, round->config, &m->plan);
     if (!e)
         e = population_load(w, run, &m->devices, &m->num_devices);
@@ -58,24 +45,23 @@ static enum err maker_init(struct maker *m, struct work *w, struct run_row *run,
     return m->plan->spec.strategy->select(&s, m->selected);
 }
 
-static enum err list_next(struct maker *m, struct task_row **out)
+static enum err list_next(struct round_tasks *m, struct task_row **out)
 {
-    struct task_list *list = m->tasks;
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : 64;
+    if (m->count == m->capacity) {
+        size_t capacity = m->capacity ? m->capacity * 2 : 64;
         struct task_row *bigger = arena_calloc(m->w->arena, capacity, sizeof *bigger);
         if (!bigger)
             return ERR_NO_MEMORY;
-        if (list->count > 0)
-            memcpy(bigger, list->items, list->count * sizeof *bigger);
-        list->items = bigger;
-        list->capacity = capacity;
+        if (m->count > 0)
+            memcpy(bigger, m->items, m->count * sizeof *bigger);
+        m->items = bigger;
+        m->capacity = capacity;
     }
-    *out = &list->items[list->count++];
+    *out = &m->items[m->count++];
     return ERR_OK;
 }
 
-static enum err task_make(struct maker *m, size_t position, enum task_type type,
+static enum err task_make(struct round_tasks *m, size_t position, enum task_type type,
                           struct device_row *out_device, struct task_row **out)
 {
     struct task_row *t = NULL;
@@ -119,7 +105,7 @@ static void deadline_start(struct work *w, const struct plan *plan, struct round
     }
 }
 
-static enum err make_train(struct maker *m, size_t i, bool is_straggler, int64_t wants)
+static enum err make_train(struct round_tasks *m, size_t i, bool is_straggler, int64_t wants)
 {
     struct task_row *t = NULL;
     struct device_row device;
@@ -136,35 +122,32 @@ static enum err make_train(struct maker *m, size_t i, bool is_straggler, int64_t
     return ERR_OK;
 }
 
-enum err round_tasks_train(struct work *w, struct run_row *run, struct round_row *round,
-                           struct task_list *tasks)
+enum err round_tasks_train(struct round_tasks *m)
 {
-    struct maker m;
-    enum err e = maker_init(&m, w, run, round, tasks);
-    if (e)
-        return e;
-    const struct run_spec *spec = &m.plan->spec;
-    uint32_t *ranks = arena_calloc(w->arena, m.num_selected, sizeof *ranks);
+    const struct run_spec *spec = &m->plan->spec;
+    struct round_row *round = m->round;
+    enum err e = ERR_OK;
+    uint32_t *ranks = arena_calloc(m->w->arena, m->num_selected, sizeof *ranks);
     if (!ranks)
         return ERR_NO_MEMORY;
-    size_t num_active = m.num_selected;
+    size_t num_active = m->num_selected;
     if (spec->systems.is_given) {
-        num_active = schedule_num_active(m.num_selected, spec->systems.straggler_fraction);
-        e = schedule_straggler_ranks((uint64_t)run->seed, round->n, m.num_selected, ranks);
+        num_active = schedule_num_active(m->num_selected, spec->systems.straggler_fraction);
+        e = schedule_straggler_ranks((uint64_t)m->run->seed, round->n, m->num_selected, ranks);
     }
-    deadline_start(w, m.plan, round);
+    deadline_start(m->w, m->plan, round);
     round->status = ROUND_TRAINING;
-    round->training_at = w->now_ms;
+    round->training_at = m->w->now_ms;
     int64_t wants =
-        round_is_evaluated(m.plan, round) && !evaluates_apart(m.plan, round) ? WANT_EVALUATION : 0;
+        round_is_evaluated(m->plan, round) && !evaluates_apart(m->plan, round) ? WANT_EVALUATION : 0;
     if (spec->evaluation.gamma && round->n % spec->evaluation.every == 0)
         wants |= WANT_GAMMA;
-    for (size_t i = 0; i < m.num_selected && !e; i++)
-        e = make_train(&m, i, ranks[i] >= num_active, wants);
+    for (size_t i = 0; i < m->num_selected && !e; i++)
+        e = make_train(m, i, ranks[i] >= num_active, wants);
     return e;
 }
 
-static enum err make_evaluate(struct maker *m, size_t position, int64_t wants)
+static enum err make_evaluate(struct round_tasks *m, size_t position, int64_t wants)
 {
     struct task_row *t = NULL;
     struct device_row device;
@@ -178,71 +161,39 @@ static enum err make_evaluate(struct maker *m, size_t position, int64_t wants)
     return ERR_OK;
 }
 
-enum err round_tasks_evaluate(struct work *w, struct run_row *run, struct round_row *round,
-                              struct task_list *tasks)
+enum err round_tasks_evaluate(struct round_tasks *m)
 {
-    struct maker m;
-    enum err e = maker_init(&m, w, run, round, tasks);
-    if (e)
-        return e;
-    bool is_apart = evaluates_apart(m.plan, round),
-         on_all = m.plan->spec.evaluation.on == EVALUATE_ALL_DEVICES;
-    bool is_due = round_is_evaluated(m.plan, round);
-    int64_t gradient = round_wants_gradients(m.plan, round) ? WANT_GRADIENT : 0;
-    bool *is_selected = arena_calloc(w->arena, m.num_devices, sizeof *is_selected);
+    struct round_row *round = m->round;
+    enum err e = ERR_OK;
+    bool is_apart = evaluates_apart(m->plan, round),
+         on_all = m->plan->spec.evaluation.on == EVALUATE_ALL_DEVICES;
+    bool is_due = round_is_evaluated(m->plan, round);
+    int64_t gradient = round_wants_gradients(m->plan, round) ? WANT_GRADIENT : 0;
+    bool *is_selected = arena_calloc(m->w->arena, m->num_devices, sizeof *is_selected);
     if (!is_selected)
         return ERR_NO_MEMORY;
-    for (size_t i = 0; i < m.num_selected; i++)
-        is_selected[m.selected[i]] = true;
-    deadline_start(w, m.plan, round);
-    for (size_t i = 0; i < m.num_devices && !e; i++) {
+    for (size_t i = 0; i < m->num_selected; i++)
+        is_selected[m->selected[i]] = true;
+    deadline_start(m->w, m->plan, round);
+    for (size_t i = 0; i < m->num_devices && !e; i++) {
         bool evaluates = is_due && (is_apart ? on_all || is_selected[i] : on_all && !is_selected[i]);
-        int64_t wants = (evaluates ? WANT_EVALUATION : 0) | (m.devices[i].num_examples > 0 ? gradient : 0);
+        int64_t wants = (evaluates ? WANT_EVALUATION : 0) | (m->devices[i].num_examples > 0 ? gradient : 0);
         if (wants)
-            e = make_evaluate(&m, i, wants);
+            e = make_evaluate(m, i, wants);
     }
     return e;
 }
 
-enum err round_tasks_insert(struct work *w, const struct task_list *tasks)
+enum err round_tasks_insert(const struct round_tasks *m)
 {
-    for (size_t i = 0; i < tasks->count; i++) {
-        struct task_row *t = &tasks->items[i];
-        enum err e = store_insert(w->txn, RECORD_TASK, t);
+    for (size_t i = 0; i < m->count; i++) {
+        struct task_row *t = &m->items[i];
+        enum err e = store_insert(m->w->txn, RECORD_TASK, t);
         if (!e && t->status == TASK_READY)
-            e = *t->worker_id ? notify_topic(w, "worker", t->worker_id)
-                              : notify_topic(w, "device", t->device_id);
+            e = *t->worker_id ? notify_topic(m->w, "worker", t->worker_id)
+                              : notify_topic(m->w, "device", t->device_id);
         if (e)
             return e;
     }
     return ERR_OK;
-}
-
-enum err task_end(struct work *w, struct round_row *round, struct task_row *task, enum task_status status)
-{
-    bool is_train = task->type == TASK_TRAIN;
-    bool is_answer = status == TASK_COMPLETED || status == TASK_DROPPED || status == TASK_FAILED;
-    task->status = status;
-    round->received += is_train && status == TASK_COMPLETED;
-    round->partial += is_train && status == TASK_COMPLETED && task->is_partial;
-    round->dropped += is_train && status == TASK_DROPPED;
-    round->failed += is_train && status == TASK_FAILED;
-    round->late += is_train && !is_answer;
-    round->evaluated += !is_train && is_answer;
-    if (is_train && is_answer)
-        round->steps_done += task->steps_done;
-    progress_forget(&w->core->progress, task->id);
-    return store_update(w->txn, RECORD_TASK, task);
-}
-
-enum err round_end_tasks(struct work *w, struct round_row *round, int64_t type, enum task_status status)
-{
-    struct task_row *rows;
-    size_t count;
-    enum err e = store_find(w->txn, QUERY_TASKS_OPEN_BY_ROUND, w->arena, 0, &rows, &count,
-                            store_text(round->run_id), store_int(round->n), store_int(TASK_CLAIMED));
-    for (size_t i = 0; i < count && !e; i++)
-        if (type < 0 || rows[i].type == type)
-            e = task_end(w, round, &rows[i], status);
-    return e;
 }

@@ -1,6 +1,5 @@
 #include <math.h>
 #include <string.h>
-#include "common/json/json_num.h"
 #include "server/core/budget.h"
 #include "server/core/events.h"
 #include "server/core/metrics.h"
@@ -111,15 +110,21 @@ static enum err speed_update(struct work *w, const struct task_row *t, const str
     return store_update(w->txn, RECORD_DEVICE, &device);
 }
 
+/* An evaluation has none: with all devices evaluating there would be more events than news. */
 static enum err accepted_event(struct work *w, struct run_row *run, const struct task_row *t,
                                const struct task_report *r)
 {
-    return event_add(w, run, "update_accepted",
-                     json_pack("{s:I, s:s, s:s, s:I, s:s, s:I, s:I, s:b, s:s, s:o}", "round", t->round,
-                               "task_id", t->id, "device_id", t->device_id, "ordinal", t->ordinal, "type",
-                               task_type_name(t->type), "steps_done", t->steps_done, "steps_assigned",
-                               t->steps_assigned, "partial", (int)t->is_partial, "stop_reason",
-                               r->stop_reason, "train_loss", json_num(r->train_loss_end)));
+    if (t->type != TASK_TRAIN)
+        return ERR_OK;
+    json_t *data = json_pack("{s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:s}", "round", t->round, "task_id",
+                             t->id, "device_id", t->device_id, "ordinal", t->ordinal, "attempt", t->attempt,
+                             "steps_done", t->steps_done, "steps_assigned", t->steps_assigned, "partial",
+                             (int)t->is_partial, "stop_reason", r->stop_reason);
+    if (!event_number(data, "train_loss_end", r->train_loss_end) || !event_number(data, "gamma", r->gamma)) {
+        json_decref(data);
+        return ERR_NO_MEMORY;
+    }
+    return event_add(w, run, "update_accepted", data);
 }
 
 static enum err update_accept(struct work *w, struct op_task_update *a, struct task_context *c)
