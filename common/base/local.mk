@@ -5,6 +5,7 @@ libfedlane_base_a_SOURCES = \
 	common/base/buf.c common/base/buf.h \
 	common/base/clock.c common/base/clock.h \
 	common/base/config.c common/base/config.h \
+	common/base/embed.h \
 	common/base/err.c common/base/err.h \
 	common/base/file.c common/base/file.h \
 	common/base/ids.c common/base/ids.h \

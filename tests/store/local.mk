@@ -1,14 +1,21 @@
 if HAVE_CHECK
 check_LIBRARIES += tests/store/libstoretest.a
-tests_store_libstoretest_a_SOURCES = tests/store/support.c tests/store/support.h
+tests_store_libstoretest_a_SOURCES = \
+	tests/store/model.c tests/store/model.h \
+	tests/store/support.c tests/store/support.h
 tests_store_libstoretest_a_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 
-STORE_TEST_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-STORE_TEST_LIBS = tests/store/libstoretest.a libfedlane-store.a $(BASE_LIBS) $(CHECK_LIBS)
+STORE_TEST_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(SQLITE_CFLAGS)
+STORE_TEST_LIBS = tests/store/libstoretest.a $(SQLITE_STORE_LIBS) $(CHECK_LIBS)
 STORE_TESTS = \
+	tests/bin/test_store_queries \
 	tests/bin/test_store_records
 check_PROGRAMS += $(STORE_TESTS)
 TESTS += $(STORE_TESTS)
+
+tests_bin_test_store_queries_SOURCES = tests/store/test_queries.c
+tests_bin_test_store_queries_CFLAGS = $(STORE_TEST_CFLAGS)
+tests_bin_test_store_queries_LDADD = $(STORE_TEST_LIBS)
 
 tests_bin_test_store_records_SOURCES = tests/store/test_records.c
 tests_bin_test_store_records_CFLAGS = $(STORE_TEST_CFLAGS)

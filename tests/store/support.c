@@ -20,8 +20,23 @@ static enum err memory_blobs(const char *dir, struct blobs **out, struct fault *
     return blobs_memory_open(out);
 }
 
+static enum err sqlite_store(const char *dir, struct store **out, struct fault *fault)
+{
+    char path[600];
+    (void)snprintf(path, sizeof path, "%s/meta.db", dir);
+    return store_sqlite_open(path, out, fault);
+}
+
+static enum err sqlite_blobs(const char *dir, struct blobs **out, struct fault *fault)
+{
+    char path[600];
+    (void)snprintf(path, sizeof path, "%s/blobs.db", dir);
+    return blobs_sqlite_open(path, out, fault);
+}
+
 const struct backend backends[] = {
     {"memory", false, memory_store, memory_blobs},
+    {"sqlite", true, sqlite_store, sqlite_blobs},
 };
 const int num_backends = sizeof backends / sizeof backends[0];
 
@@ -65,6 +80,16 @@ struct blobs *open_blobs(const struct backend *b, const char *dir)
     return blobs;
 }
 
+/* Enough keys for queries to have something to choose from, few enough for rows to meet. */
+#define NUM_KEYS 48
+static const char *key_text(uint64_t x)
+{
+    static char texts[NUM_KEYS][16];
+    size_t i = x % NUM_KEYS;
+    (void)snprintf(texts[i], sizeof texts[i], "key-%02zu", i);
+    return texts[i];
+}
+
 void make_row(enum record_kind kind, uint64_t draw, void *row)
 {
     static const char *const texts[] = {"",   "a",           "b",
@@ -75,10 +100,11 @@ void make_row(enum record_kind kind, uint64_t draw, void *row)
     for (size_t i = 0; i < t->num_columns; i++) {
         uint64_t x = rng_u64(draw, i);
         const struct record_column *c = &t->columns[i];
+        bool is_only_key = i == 0 && t->num_keys == 1;
         if (c->type == COLUMN_TEXT)
-            row_set_text(c, row, texts[x % (sizeof texts / sizeof texts[0])]);
+            row_set_text(c, row, is_only_key || x % 8 == 7 ? key_text(x / 8) : texts[x % 8 % 6]);
         else if (c->type == COLUMN_INT)
-            row_set_int(c, row, (int64_t)(x % 4));
+            row_set_int(c, row, (int64_t)(is_only_key || x % 8 == 7 ? x / 8 % NUM_KEYS : x % 4));
         else
             row_set_real(c, row, x % 5 == 4 ? NAN : reals[x % 5]);
     }

@@ -1,0 +1,95 @@
+/* Weights in SQLite, written behind: what is put waits in memory and goes to the file when a commit needs it
+ * or when much has gathered. So an upload never waits for another's fsync, a transaction is never open for
+ * longer than it takes to write it, and a transaction that fails loses nothing: it is tried again at the next
+ * commit.
+ *
+ * Two mutexes. `io` is held by who uses the connection, through an fsync too. `state` is held for moments
+ * only. Who takes both takes `io` first. */
+#ifndef FEDLANE_STORE_SQLITE_BLOBS_H
+#define FEDLANE_STORE_SQLITE_BLOBS_H
+
+#include <pthread.h>
+#include "common/base/buf.h"
+#include "common/base/limits.h"
+#include "server/store/blobs.h"
+#include "server/store/idmap.h"
+#include "server/store/sqlite/db.h"
+
+/* A chunk begins at a multiple of CHUNK_UNIT: its row's id is object * CHUNKS_PER_BLOB + offset / CHUNK_UNIT.
+ */
+#define CHUNK_UNIT      ((int64_t)32 * 1024)
+#define CHUNKS_PER_BLOB (LIMIT_BLOB_BYTES / CHUNK_UNIT)
+
+/* Bytes that wait, above which an upload writes them out before it goes on: one transaction's. */
+#define PENDING_BYTES ((int64_t)16 * 1024 * 1024)
+/* Bytes that all uploads together may hold in chunks that are not full. */
+#define FILLING_BYTES ((int64_t)64 * 1024 * 1024)
+
+struct blob_chunk {
+    struct blob_chunk *next;
+    int64_t offset, size;
+    char *bytes;
+};
+struct chunk_list {
+    struct blob_chunk *first, *last;
+};
+
+/* A blob whose state in the file is not yet the one it shall have. */
+struct blob_object {
+    struct blob_object *previous, *next; /* in its list: open or waiting */
+    int64_t id, size;
+    enum { OBJECT_OPEN, OBJECT_ENDED, OBJECT_DROPPED } wanted;
+    bool is_in_file;                     /* has rows */
+    bool is_flushing;                    /* a flush works on it: it may not be freed */
+    struct chunk_list flushing, pending; /* in the order of offsets; what lies before them is in the file */
+};
+struct object_list {
+    struct blob_object *first, *last;
+};
+
+struct sqlite_blobs {
+    struct blobs base;
+    int lock;
+
+    pthread_mutex_t io;
+    sqlite3 *db;
+    sqlite3_stmt *begin, *commit, *put_object, *put_chunk, *drop_object, *drop_chunks, *find_size,
+        *find_chunk, *all_ids;
+
+    pthread_mutex_t state;
+    struct idmap objects;             /* all of the two lists, by id */
+    struct object_list open, waiting; /* uploads that run; objects that a commit must write */
+    int64_t num_open, num_listed;
+    int64_t pending_bytes; /* in chunks, flushing ones too */
+    int64_t last_id, total_bytes;
+};
+
+/* --- blob_state.c: all with `state` held --- */
+/* A new object, in the list that its `wanted` says. */
+enum err object_add(struct sqlite_blobs *b, const struct blob_object *values,
+                    struct blob_object **out) MUST_CHECK;
+/* Changes what is wanted of it, and its list. One that nothing is left to do for is freed. */
+void object_want(struct sqlite_blobs *b, struct blob_object *o, int wanted);
+/* Appends a chunk; its bytes move to it. */
+enum err object_append(struct sqlite_blobs *b, struct blob_object *o, struct buf *bytes) MUST_CHECK;
+/* What a flush leaves: the chunks are written, or they wait again; frees an object that is as it shall be. */
+void object_flushed(struct sqlite_blobs *b, struct blob_object *o, int written_as, enum err result);
+/* Copies what lies in memory of [offset, offset + n) and gives how many of the n, from the start, lie in the
+ * file. */
+size_t object_read(const struct blob_object *o, int64_t offset, void *out, size_t n);
+void objects_release(struct sqlite_blobs *b);
+
+/* --- blob_flush.c: with `io` held and `state` free --- */
+/* Writes and commits what waits; with_open: what running uploads have so far as well. Nothing is lost on an
+ * error. */
+enum err blobs_flush(struct sqlite_blobs *b, bool with_open) MUST_CHECK;
+
+/* --- blob_file.c: with `io` held --- */
+enum err blob_file_open(struct sqlite_blobs *b, const char *path, struct fault *fault) MUST_CHECK;
+void blob_file_close(struct sqlite_blobs *b);
+enum err blob_file_size(struct sqlite_blobs *b, int64_t id, int64_t *out_size) MUST_CHECK; /* ERR_NOT_FOUND */
+enum err blob_file_read(struct sqlite_blobs *b, int64_t id, int64_t offset, void *out, size_t n) MUST_CHECK;
+/* All ids in the file, those of unfinished uploads too; the caller frees them. */
+enum err blob_file_ids(struct sqlite_blobs *b, int64_t **out_ids, size_t *out_count) MUST_CHECK;
+
+#endif
