@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <check.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +111,8 @@ static void *accept_all(void *arg)
         if (fd < 0)
             return NULL;
         struct connection *c = calloc(1, sizeof *c);
-        if (!c)
+        int on = 1;
+        if (!c || setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0)
             abort();
         pthread_mutex_lock(&s->lock);
         if (s->num_connections == MAX_CONNECTIONS)
