@@ -1,3 +1,4 @@
+/* clang-format off */
 /* Functions that have cost others too much. build-aux/check-source reads this list and refuses their use anywhere.
 BANNED strcpy
 BANNED strcat

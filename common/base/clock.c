@@ -147,8 +147,9 @@ static bool read_offset(const char **s, int64_t *out_ms)
     return true;
 }
 
-enum err time_parse(const char *s, int64_t *out_ms)
+enum err time_parse(const char *text, int64_t *out_ms)
 {
+    const char *s = text;
     int year, month, day, hour, minute, second, ms;
     int64_t offset_ms;
     if (!read_digits(&s, 4, &year) || !read_char(&s, '-') || !read_digits(&s, 2, &month) ||

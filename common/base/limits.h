@@ -6,47 +6,47 @@
 #define MIB (1024 * KIB)
 #define GIB (1024 * MIB)
 
-#define LIMIT_JSON_BODY        (1 * MIB)   /* a JSON request */
-#define LIMIT_JSON_DEPTH       32
-#define LIMIT_JSON_FILE        (64 * MIB)  /* a spec or data file read by our own programs */
-#define LIMIT_JSON_REPLY       (64 * MIB)
-#define LIMIT_NAME             200         /* bytes of a name that a user gives */
-#define LIMIT_TEXT             4000        /* bytes of a description or a failure's detail */
-#define LIMIT_LABELS           64          /* labels or capabilities of one device */
+#define LIMIT_JSON_BODY          (1 * MIB) /* a JSON request */
+#define LIMIT_JSON_DEPTH         32
+#define LIMIT_JSON_FILE          (64 * MIB) /* a spec or data file read by our own programs */
+#define LIMIT_JSON_REPLY         (64 * MIB)
+#define LIMIT_NAME               200  /* bytes of a name that a user gives */
+#define LIMIT_TEXT               4000 /* bytes of a description or a failure's detail */
+#define LIMIT_LABELS             64   /* labels or capabilities of one device */
 #define LIMIT_DEVICES_PER_WORKER 10000
-#define LIMIT_DEVICES_PER_RUN  1000000
-#define LIMIT_ORDINAL          ((int64_t)100000000)
-#define LIMIT_ROUNDS           1000000
-#define LIMIT_EXAMPLES         ((int64_t)1 << 40)
-#define LIMIT_STEPS            ((int64_t)1 << 40)
-#define LIMIT_EPOCHS           1000000
-#define LIMIT_BATCH            ((int64_t)1 << 24)
-#define LIMIT_LAYERS           256
-#define LIMIT_TENSORS          4096
-#define LIMIT_TENSOR_NAME      200
-#define LIMIT_TENSOR_DIMS      8
-#define LIMIT_MODEL_BYTES      ((int64_t)16 * 1024 * 1024 * 1024)
-#define LIMIT_DATA_POOL        (64 * GIB)  /* the examples of one data set in memory */
+#define LIMIT_DEVICES_PER_RUN    1000000
+#define LIMIT_ORDINAL            ((int64_t)100000000)
+#define LIMIT_ROUNDS             1000000
+#define LIMIT_EXAMPLES           ((int64_t)1 << 40)
+#define LIMIT_STEPS              ((int64_t)1 << 40)
+#define LIMIT_EPOCHS             1000000
+#define LIMIT_BATCH              ((int64_t)1 << 24)
+#define LIMIT_LAYERS             256
+#define LIMIT_TENSORS            4096
+#define LIMIT_TENSOR_NAME        200
+#define LIMIT_TENSOR_DIMS        8
+#define LIMIT_MODEL_BYTES        ((int64_t)16 * 1024 * 1024 * 1024)
+#define LIMIT_DATA_POOL          (64 * GIB) /* the examples of one data set in memory */
 #define LIMIT_SAFETENSORS_HEADER (8 * MIB)
 #define LIMIT_METRICS_PER_REPORT 256
-#define LIMIT_METRIC_NAME      200
-#define LIMIT_PAGE             1000        /* items of one list reply */
-#define LIMIT_PAGE_DEFAULT     100
-#define LIMIT_EVENTS_PAGE      1000
-#define LIMIT_PATH_PARAMS      8
-#define LIMIT_QUERY_PARAMS     32
-#define LIMIT_URL              (4 * KIB)
-#define LIMIT_CONNECTION_MEMORY (16 * KIB) /* request line and headers of one connection */
-#define LIMIT_CONNECTIONS      20000
-#define LIMIT_WAITERS          15000
-#define LIMIT_WAIT_S           60
-#define LIMIT_CLAIM            10000       /* tasks of one claim */
-#define LIMIT_REQUEST_ARENA    (96 * MIB)
-#define LIMIT_BLOB_CHUNK       (1 * MIB)
-#define LIMIT_IDEMPOTENCY_KEY  200
-#define LIMIT_WRITER_BATCH     256         /* operations of one metadata transaction */
-#define LIMIT_WRITER_QUEUE     100000
-#define LIMIT_TOPICS           (64 * MIB)  /* texts of the notifications of one transaction */
-#define LIMIT_BLOB_BYTES       ((int64_t)32 * 1024 * 1024 * 1024) /* one blob */
+#define LIMIT_METRIC_NAME        200
+#define LIMIT_PAGE               1000 /* items of one list reply */
+#define LIMIT_PAGE_DEFAULT       100
+#define LIMIT_EVENTS_PAGE        1000
+#define LIMIT_PATH_PARAMS        8
+#define LIMIT_QUERY_PARAMS       32
+#define LIMIT_URL                (4 * KIB)
+#define LIMIT_CONNECTION_MEMORY  (16 * KIB) /* request line and headers of one connection */
+#define LIMIT_CONNECTIONS        20000
+#define LIMIT_WAITERS            15000
+#define LIMIT_WAIT_S             60
+#define LIMIT_CLAIM              10000 /* tasks of one claim */
+#define LIMIT_REQUEST_ARENA      (96 * MIB)
+#define LIMIT_BLOB_CHUNK         (1 * MIB)
+#define LIMIT_IDEMPOTENCY_KEY    200
+#define LIMIT_WRITER_BATCH       256 /* operations of one metadata transaction */
+#define LIMIT_WRITER_QUEUE       100000
+#define LIMIT_TOPICS             (64 * MIB) /* texts of the notifications of one transaction */
+#define LIMIT_BLOB_BYTES         ((int64_t)32 * 1024 * 1024 * 1024) /* one blob */
 
 #endif

@@ -66,7 +66,7 @@ enum err rng_permutation(uint64_t key, uint32_t *out, size_t n)
 {
     if (n > UINT32_MAX)
         return ERR_INVALID_FIELD;
-    struct rng_sort_item *scratch = malloc((n ? n : 1) * sizeof *scratch);
+    struct rng_sort_item *scratch = calloc(n ? n : 1, sizeof *scratch);
     if (!scratch)
         return ERR_NO_MEMORY;
     rng_permutation_into(key, out, n, scratch);
