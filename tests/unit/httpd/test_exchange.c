@@ -1,6 +1,8 @@
 #include <string.h>
 #include "tests/unit/httpd/fixture.h"
 
+#define JSON_TYPE "Content-Type: application/json\r\n"
+
 static struct http_answer get(const char *path)
 {
     return http_do(app.port, "GET", path, "", NULL);
@@ -252,16 +254,17 @@ START_TEST(faults_become_problems)
 }
 END_TEST
 
+/* 65 characters: one too many. */
+#define LONG_ID "X-Request-Id: 01234567890123456789012345678901234567890123456789012345678901234\r\n"
+
 START_TEST(request_ids_are_taken_or_made)
 {
     app_start(1, 10, 60);
     struct http_answer a = http_do(app.port, "GET", "/hello", "X-Request-Id: my.id_1-x\r\n", NULL);
     ck_assert_str_eq(http_answer_field(&a, "X-Request-Id"), "my.id_1-x");
     http_answer_release(&a);
-    static const char *const bad[] = {
-        "X-Request-Id: a b\r\n", "X-Request-Id: \r\n", "X-Request-Id: a\"b\r\n",
-        "X-Request-Id: 0123456789012345678901234567890123456789012345678901234567890"
-        "123456789\r\n"};
+    static const char *const bad[] = {"X-Request-Id: a b\r\n", "X-Request-Id: \r\n", "X-Request-Id: a\"b\r\n",
+                                      LONG_ID};
     char former[64] = "";
     for (size_t i = 0; i < 4; i++) {
         a = http_do(app.port, "GET", "/hello", bad[i], NULL);
@@ -288,13 +291,13 @@ START_TEST(every_exchange_is_observed)
 }
 END_TEST
 
+#define BROKEN_CHUNK "POST /echo HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n" JSON_TYPE "\r\nzz\r\n"
+
 START_TEST(nonsense_ends_the_connection_and_nothing_else)
 {
     app_start(1, 10, 60);
     static const char *const texts[] = {"\r\n\r\n\r\nxx\r\n\r\n", "GET /hello\r\n\r\n",
-                                        "GET /hello HTTP/9.9\r\n\r\n",
-                                        "POST /echo HTTP/1.1\r\nHost: t\r\nContent-Type: "
-                                        "application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+                                        "GET /hello HTTP/9.9\r\n\r\n", BROKEN_CHUNK,
                                         "GET /hello HTTP/1.1\r\n\r\n"};
     struct http_client c;
     struct http_answer a;
