@@ -7,3 +7,6 @@ include tests/unit/data/local.mk
 include tests/store/local.mk
 include tests/unit/httpd/local.mk
 include tests/unit/core/local.mk
+include tests/compute/local.mk
+include tests/unit/nn/local.mk
+include tests/unit/worker/trainer.mk

@@ -1,0 +1,33 @@
+# Arithmetic and layers: what trains. Only this library needs a BLAS.
+noinst_LIBRARIES += libfedlane-nn.a libfedlane-trainer.a
+libfedlane_nn_a_SOURCES = \
+	common/compute/compute.c common/compute/compute.h \
+	common/compute/compute_impl.h \
+	common/compute/compute_ops.c \
+	common/compute/host_memory.c \
+	common/compute/openblas/kernels.c common/compute/openblas/kernels.h \
+	common/compute/openblas/kernels_avx2.c \
+	common/compute/openblas/kernels_baseline.c \
+	common/compute/openblas/kernels_template.h \
+	common/compute/openblas/openblas.c \
+	common/compute/reference/dense.c \
+	common/compute/reference/reference.c common/compute/reference/reference.h \
+	common/compute/reference/softmax.c \
+	common/compute/reference/vector.c \
+	common/nn/dense.c \
+	common/nn/layer.c common/nn/layer.h \
+	common/nn/loss.c common/nn/loss.h \
+	common/nn/model.c common/nn/model.h \
+	common/nn/model_memory.c common/nn/model_memory.h \
+	common/nn/relu.c \
+	common/nn/sgd.h
+libfedlane_nn_a_CFLAGS = $(AM_CFLAGS) $(OPENBLAS_CFLAGS)
+
+# The worker's trainer, which `fedlane simulate` uses too.
+libfedlane_trainer_a_SOURCES = worker/trainer.h worker/trainer_local.c
+
+# Times of one training step; run it by hand on a quiet machine.
+noinst_PROGRAMS += bench/bench_step
+bench_bench_step_SOURCES = bench/bench_step.c
+bench_bench_step_CFLAGS = $(AM_CFLAGS) $(OPENBLAS_CFLAGS)
+bench_bench_step_LDADD = libfedlane-trainer.a $(DATA_LIBS) $(NN_LIBS)

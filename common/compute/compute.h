@@ -1,0 +1,140 @@
+/* Arithmetic on large arrays, on whatever does it fastest: a backend is a table of functions (compute_impl.h)
+ * behind opaque buffers and layer-sized operations. What a backend does not support runs on the reference,
+ * which is plain C.
+ *
+ * Arrays are row-major float32 without padding; labels are int32. Operations are queued: results are there
+ * after compute_wait or compute_read. One struct compute serves one thread; different ones may run at once,
+ * and results depend neither on that nor on how buffers are aligned. Sizes of 0 are legal everywhere. */
+#ifndef FEDLANE_COMPUTE_COMPUTE_H
+#define FEDLANE_COMPUTE_COMPUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "common/base/err.h"
+
+struct compute;        /* an opened backend */
+struct compute_buffer; /* memory of a backend */
+
+/* A place in a buffer; offset in bytes, a multiple of the element's size. */
+struct compute_slice {
+    struct compute_buffer *buffer;
+    size_t offset;
+};
+
+static inline struct compute_slice compute_at(struct compute_slice s, size_t bytes)
+{
+    return (struct compute_slice){s.buffer, s.offset + bytes};
+}
+
+/* "reference" or "openblas"; NULL takes the environment's FEDLANE_COMPUTE, else "openblas". ERR_INVALID_FIELD
+ * for a name that is not there, listing those that are; ERR_UNAVAILABLE where the machine lacks what it
+ * needs. */
+enum err compute_open(const char *name, struct compute **out, struct fault *fault) MUST_CHECK;
+void compute_close(struct compute *c); /* all its buffers freed before */
+const char *compute_name(const struct compute *c);
+const char *compute_description(
+    const struct compute *c); /* library, version, kernels: one line for the log */
+
+/* Contents are zero. ERR_NO_MEMORY. */
+enum err compute_alloc(struct compute *c, size_t bytes, struct compute_buffer **out) MUST_CHECK;
+void compute_free(struct compute *c, struct compute_buffer *b); /* NULL is legal */
+size_t compute_bytes_in_use(const struct compute *c);           /* of all buffers, as asked for */
+
+/* Both return after the bytes were copied; reading waits for what was queued before. */
+enum err compute_write(struct compute *c, struct compute_slice to, const void *from, size_t bytes) MUST_CHECK;
+enum err compute_read(struct compute *c, struct compute_slice from, void *to, size_t bytes) MUST_CHECK;
+/* Where the CPU can reach the slice, or NULL where it cannot; valid until the buffer is freed. Wait before
+ * using it. */
+void *compute_host(const struct compute *c, struct compute_slice s);
+enum err compute_wait(struct compute *c) MUST_CHECK;
+
+enum compute_kind {
+    COMPUTE_DENSE_FORWARD,
+    COMPUTE_DENSE_INPUT_GRADIENT,
+    COMPUTE_DENSE_GRADIENT,
+    COMPUTE_DENSE_UPDATE,
+    COMPUTE_RELU_FORWARD,
+    COMPUTE_RELU_BACKWARD,
+    COMPUTE_SOFTMAX_GRADIENT,
+    COMPUTE_SOFTMAX_LOSS,
+    COMPUTE_PROX_STEP,
+    COMPUTE_PROX_GRADIENT,
+    COMPUTE_DOT,
+    COMPUTE_SQUARED_DISTANCE,
+    COMPUTE_KIND_COUNT
+};
+
+enum { COMPUTE_MAX_ARGS = 6 };
+
+/* One operation; the functions below fill it in. */
+struct compute_op {
+    enum compute_kind kind;
+    size_t rows, inputs, outputs; /* a vector operation has its length in rows */
+    float learning_rate, mu, scale;
+    bool accumulate;
+    struct compute_slice arg[COMPUTE_MAX_ARGS]; /* in the order of the functions' parameters */
+};
+
+const char *compute_kind_name(enum compute_kind kind);
+/* Whether the backend itself does it, not the reference for it. */
+bool compute_supports(const struct compute *c, const struct compute_op *op);
+/* A slice that does not hold its operand is a broken invariant. */
+enum err compute_run(struct compute *c, const struct compute_op *op) MUST_CHECK;
+
+/* The dense layer: x [rows, inputs], w [outputs, inputs], b [outputs], z [rows, outputs]; d... is the loss's
+ * gradient with respect to it. */
+
+/* z = x w' + b */
+enum err compute_dense_forward(struct compute *c, size_t rows, size_t inputs, size_t outputs,
+                               struct compute_slice x, struct compute_slice w, struct compute_slice b,
+                               struct compute_slice z) MUST_CHECK;
+/* dx = dz w */
+enum err compute_dense_input_gradient(struct compute *c, size_t rows, size_t inputs, size_t outputs,
+                                      struct compute_slice dz, struct compute_slice w,
+                                      struct compute_slice dx) MUST_CHECK;
+/* dw = dz' x, db = column sums of dz; added to what is there if `accumulate` */
+enum err compute_dense_gradient(struct compute *c, size_t rows, size_t inputs, size_t outputs,
+                                bool accumulate, struct compute_slice x, struct compute_slice dz,
+                                struct compute_slice dw, struct compute_slice db) MUST_CHECK;
+/* The same gradient, summed from zero, and at once the proximal SGD step with it [arXiv 1812.06127, algorithm
+ * 2]: w <- w - learning_rate (dw + mu (w - w0)), b likewise. The gradient is never written. */
+enum err compute_dense_update(struct compute *c, size_t rows, size_t inputs, size_t outputs,
+                              float learning_rate, float mu, struct compute_slice x, struct compute_slice dz,
+                              struct compute_slice w, struct compute_slice b, struct compute_slice w0,
+                              struct compute_slice b0) MUST_CHECK;
+
+/* y = max(x, 0); y may be x. A NaN stays NaN. */
+enum err compute_relu_forward(struct compute *c, size_t n, struct compute_slice x,
+                              struct compute_slice y) MUST_CHECK;
+/* dx = dy where y > 0, else 0; dx may be dy */
+enum err compute_relu_backward(struct compute *c, size_t n, struct compute_slice y, struct compute_slice dy,
+                               struct compute_slice dx) MUST_CHECK;
+
+/* Softmax cross-entropy of logits z [rows, outputs] and labels [rows] in 0..outputs-1. A row's loss is
+ * log(sums[r]) - targets[r] with sums = sum_c exp(z_c - max z), targets = z_label - max z: the caller takes
+ * the logarithms, and only where it wants the loss. dz = scale (softmax(z) - onehot(label)), scale = 1 / rows
+ * for the mean; dz may be z. */
+enum err compute_softmax_gradient(struct compute *c, size_t rows, size_t outputs, float scale,
+                                  struct compute_slice z, struct compute_slice labels,
+                                  struct compute_slice dz, struct compute_slice sums,
+                                  struct compute_slice targets) MUST_CHECK;
+/* Without the gradient; correct[r] (int32) is 1 where the label is the first of the largest logits. z is
+ * destroyed. */
+enum err compute_softmax_loss(struct compute *c, size_t rows, size_t outputs, struct compute_slice z,
+                              struct compute_slice labels, struct compute_slice sums,
+                              struct compute_slice targets, struct compute_slice correct) MUST_CHECK;
+
+/* w <- w - learning_rate (g + mu (w - w0)), for gradients that stand in memory */
+enum err compute_prox_step(struct compute *c, size_t n, float learning_rate, float mu, struct compute_slice g,
+                           struct compute_slice w, struct compute_slice w0) MUST_CHECK;
+/* g <- g + mu (w - w0): from grad F to grad h */
+enum err compute_prox_gradient(struct compute *c, size_t n, float mu, struct compute_slice g,
+                               struct compute_slice w, struct compute_slice w0) MUST_CHECK;
+/* out, one double: a . b, or ||a - b||^2, summed in double */
+enum err compute_dot(struct compute *c, size_t n, struct compute_slice a, struct compute_slice b,
+                     struct compute_slice out) MUST_CHECK;
+enum err compute_squared_distance(struct compute *c, size_t n, struct compute_slice a, struct compute_slice b,
+                                  struct compute_slice out) MUST_CHECK;
+
+#endif

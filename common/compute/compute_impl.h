@@ -1,0 +1,58 @@
+/* What a backend fills in. Callers use compute.h. */
+#ifndef FEDLANE_COMPUTE_COMPUTE_IMPL_H
+#define FEDLANE_COMPUTE_COMPUTE_IMPL_H
+
+#include "common/compute/compute.h"
+
+struct compute_buffer {
+    size_t bytes;
+    void *memory;        /* the backend's own handle */
+    unsigned char *host; /* where the CPU reaches it, NULL where it cannot */
+};
+
+/* All functions are called by one thread at a time for one state. `describe` and `wait` may be NULL. */
+struct compute_backend {
+    const char *name;
+    enum err (*open)(void **out_state, struct fault *fault) MUST_CHECK;
+    void (*close)(void *state);
+    const char *(*describe)(void *state);
+    /* Fills memory and host of a buffer whose bytes (> 0) are set; contents zero. */
+    enum err (*alloc)(void *state, struct compute_buffer *b) MUST_CHECK;
+    void (*release)(void *state, struct compute_buffer *b);
+    /* Only called where host is NULL. */
+    enum err (*write)(void *state, struct compute_buffer *b, size_t offset, const void *from,
+                      size_t bytes) MUST_CHECK;
+    enum err (*read)(void *state, struct compute_buffer *b, size_t offset, void *to, size_t bytes) MUST_CHECK;
+    bool (*supports)(void *state, const struct compute_op *op);
+    enum err (*run)(void *state, const struct compute_op *op) MUST_CHECK;
+    enum err (*wait)(void *state) MUST_CHECK;
+};
+
+extern const struct compute_backend compute_reference, compute_openblas;
+
+/* Opens a backend that is in no registry: for tests and for programs that bring their own. */
+enum err compute_open_backend(const struct compute_backend *backend, struct compute **out,
+                              struct fault *fault) MUST_CHECK;
+
+enum compute_mode { COMPUTE_NO_ARG, COMPUTE_IN, COMPUTE_OUT, COMPUTE_IN_OUT };
+struct compute_operand {
+    enum compute_mode mode;
+    size_t bytes;
+};
+/* What an operation reads and writes: size and direction of each argument. Returns how many there are. */
+int compute_operands(const struct compute_op *op, struct compute_operand out[COMPUTE_MAX_ARGS]);
+
+/* Argument i of an operation whose buffers the CPU can reach. */
+static inline void *compute_arg(const struct compute_op *op, int i)
+{
+    return op->arg[i].buffer->host + op->arg[i].offset;
+}
+
+/* alloc and release for backends that compute in the CPU's memory; 64-byte aligned. */
+enum err compute_host_alloc(void *state, struct compute_buffer *b) MUST_CHECK;
+void compute_host_release(void *state, struct compute_buffer *b);
+
+/* Runs any operation in plain C on buffers that the CPU can reach. */
+void compute_reference_run(const struct compute_op *op);
+
+#endif

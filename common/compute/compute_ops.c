@@ -1,0 +1,195 @@
+#include <string.h>
+#include "common/compute/compute.h"
+#include "common/compute/compute_impl.h"
+
+static const char *const kind_names[COMPUTE_KIND_COUNT] = {
+    "dense_forward", "dense_input_gradient", "dense_gradient", "dense_update", "relu_forward",
+    "relu_backward", "softmax_gradient",     "softmax_loss",   "prox_step",    "prox_gradient",
+    "dot",           "squared_distance"};
+
+const char *compute_kind_name(enum compute_kind kind)
+{
+    return kind_names[kind];
+}
+
+#define IN(n)     ((struct compute_operand){COMPUTE_IN, 4 * (n)})
+#define OUT(n)    ((struct compute_operand){COMPUTE_OUT, 4 * (n)})
+#define IN_OUT(n) ((struct compute_operand){COMPUTE_IN_OUT, 4 * (n)})
+
+static int dense_operands(const struct compute_op *op, struct compute_operand *out)
+{
+    size_t x = op->rows * op->inputs, z = op->rows * op->outputs, w = op->outputs * op->inputs,
+           b = op->outputs;
+    switch (op->kind) {
+    case COMPUTE_DENSE_FORWARD:
+        out[0] = IN(x), out[1] = IN(w), out[2] = IN(b), out[3] = OUT(z);
+        return 4;
+    case COMPUTE_DENSE_INPUT_GRADIENT:
+        out[0] = IN(z), out[1] = IN(w), out[2] = OUT(x);
+        return 3;
+    case COMPUTE_DENSE_GRADIENT:
+        out[0] = IN(x), out[1] = IN(z);
+        out[2] = op->accumulate ? IN_OUT(w) : OUT(w);
+        out[3] = op->accumulate ? IN_OUT(b) : OUT(b);
+        return 4;
+    default: /* COMPUTE_DENSE_UPDATE */
+        out[0] = IN(x), out[1] = IN(z), out[2] = IN_OUT(w), out[3] = IN_OUT(b), out[4] = IN(w),
+        out[5] = IN(b);
+        return 6;
+    }
+}
+
+int compute_operands(const struct compute_op *op, struct compute_operand out[COMPUTE_MAX_ARGS])
+{
+    size_t n = op->rows, z = op->rows * op->outputs;
+    switch (op->kind) {
+    case COMPUTE_DENSE_FORWARD:
+    case COMPUTE_DENSE_INPUT_GRADIENT:
+    case COMPUTE_DENSE_GRADIENT:
+    case COMPUTE_DENSE_UPDATE:
+        return dense_operands(op, out);
+    case COMPUTE_RELU_FORWARD:
+        out[0] = IN(n), out[1] = OUT(n);
+        return 2;
+    case COMPUTE_RELU_BACKWARD:
+        out[0] = IN(n), out[1] = IN(n), out[2] = OUT(n);
+        return 3;
+    case COMPUTE_SOFTMAX_GRADIENT:
+        out[0] = IN(z), out[1] = IN(n), out[2] = OUT(z), out[3] = OUT(n), out[4] = OUT(n);
+        return 5;
+    case COMPUTE_SOFTMAX_LOSS:
+        out[0] = IN_OUT(z), out[1] = IN(n), out[2] = OUT(n), out[3] = OUT(n), out[4] = OUT(n);
+        return 5;
+    case COMPUTE_PROX_STEP:
+        out[0] = IN(n), out[1] = IN_OUT(n), out[2] = IN(n);
+        return 3;
+    case COMPUTE_PROX_GRADIENT:
+        out[0] = IN_OUT(n), out[1] = IN(n), out[2] = IN(n);
+        return 3;
+    case COMPUTE_DOT:
+    case COMPUTE_SQUARED_DISTANCE:
+        out[0] = IN(n), out[1] = IN(n), out[2] = OUT(2); /* a double */
+        return 3;
+    case COMPUTE_KIND_COUNT:
+        break;
+    }
+    bug("compute operation %d", (int)op->kind);
+}
+
+enum err compute_dense_forward(struct compute *c, size_t rows, size_t inputs, size_t outputs,
+                               struct compute_slice x, struct compute_slice w, struct compute_slice b,
+                               struct compute_slice z)
+{
+    const struct compute_op op = {.kind = COMPUTE_DENSE_FORWARD,
+                                  .rows = rows,
+                                  .inputs = inputs,
+                                  .outputs = outputs,
+                                  .arg = {x, w, b, z}};
+    return compute_run(c, &op);
+}
+
+enum err compute_dense_input_gradient(struct compute *c, size_t rows, size_t inputs, size_t outputs,
+                                      struct compute_slice dz, struct compute_slice w,
+                                      struct compute_slice dx)
+{
+    const struct compute_op op = {.kind = COMPUTE_DENSE_INPUT_GRADIENT,
+                                  .rows = rows,
+                                  .inputs = inputs,
+                                  .outputs = outputs,
+                                  .arg = {dz, w, dx}};
+    return compute_run(c, &op);
+}
+
+enum err compute_dense_gradient(struct compute *c, size_t rows, size_t inputs, size_t outputs,
+                                bool accumulate, struct compute_slice x, struct compute_slice dz,
+                                struct compute_slice dw, struct compute_slice db)
+{
+    const struct compute_op op = {.kind = COMPUTE_DENSE_GRADIENT,
+                                  .rows = rows,
+                                  .inputs = inputs,
+                                  .outputs = outputs,
+                                  .accumulate = accumulate,
+                                  .arg = {x, dz, dw, db}};
+    return compute_run(c, &op);
+}
+
+enum err compute_dense_update(struct compute *c, size_t rows, size_t inputs, size_t outputs,
+                              float learning_rate, float mu, struct compute_slice x, struct compute_slice dz,
+                              struct compute_slice w, struct compute_slice b, struct compute_slice w0,
+                              struct compute_slice b0)
+{
+    const struct compute_op op = {.kind = COMPUTE_DENSE_UPDATE,
+                                  .rows = rows,
+                                  .inputs = inputs,
+                                  .outputs = outputs,
+                                  .learning_rate = learning_rate,
+                                  .mu = mu,
+                                  .arg = {x, dz, w, b, w0, b0}};
+    return compute_run(c, &op);
+}
+
+enum err compute_relu_forward(struct compute *c, size_t n, struct compute_slice x, struct compute_slice y)
+{
+    const struct compute_op op = {.kind = COMPUTE_RELU_FORWARD, .rows = n, .arg = {x, y}};
+    return compute_run(c, &op);
+}
+
+enum err compute_relu_backward(struct compute *c, size_t n, struct compute_slice y, struct compute_slice dy,
+                               struct compute_slice dx)
+{
+    const struct compute_op op = {.kind = COMPUTE_RELU_BACKWARD, .rows = n, .arg = {y, dy, dx}};
+    return compute_run(c, &op);
+}
+
+enum err compute_softmax_gradient(struct compute *c, size_t rows, size_t outputs, float scale,
+                                  struct compute_slice z, struct compute_slice labels,
+                                  struct compute_slice dz, struct compute_slice sums,
+                                  struct compute_slice targets)
+{
+    const struct compute_op op = {.kind = COMPUTE_SOFTMAX_GRADIENT,
+                                  .rows = rows,
+                                  .outputs = outputs,
+                                  .scale = scale,
+                                  .arg = {z, labels, dz, sums, targets}};
+    return compute_run(c, &op);
+}
+
+enum err compute_softmax_loss(struct compute *c, size_t rows, size_t outputs, struct compute_slice z,
+                              struct compute_slice labels, struct compute_slice sums,
+                              struct compute_slice targets, struct compute_slice correct)
+{
+    const struct compute_op op = {.kind = COMPUTE_SOFTMAX_LOSS,
+                                  .rows = rows,
+                                  .outputs = outputs,
+                                  .arg = {z, labels, sums, targets, correct}};
+    return compute_run(c, &op);
+}
+
+enum err compute_prox_step(struct compute *c, size_t n, float learning_rate, float mu, struct compute_slice g,
+                           struct compute_slice w, struct compute_slice w0)
+{
+    const struct compute_op op = {
+        .kind = COMPUTE_PROX_STEP, .rows = n, .learning_rate = learning_rate, .mu = mu, .arg = {g, w, w0}};
+    return compute_run(c, &op);
+}
+
+enum err compute_prox_gradient(struct compute *c, size_t n, float mu, struct compute_slice g,
+                               struct compute_slice w, struct compute_slice w0)
+{
+    const struct compute_op op = {.kind = COMPUTE_PROX_GRADIENT, .rows = n, .mu = mu, .arg = {g, w, w0}};
+    return compute_run(c, &op);
+}
+
+enum err compute_dot(struct compute *c, size_t n, struct compute_slice a, struct compute_slice b,
+                     struct compute_slice out)
+{
+    const struct compute_op op = {.kind = COMPUTE_DOT, .rows = n, .arg = {a, b, out}};
+    return compute_run(c, &op);
+}
+
+enum err compute_squared_distance(struct compute *c, size_t n, struct compute_slice a, struct compute_slice b,
+                                  struct compute_slice out)
+{
+    const struct compute_op op = {.kind = COMPUTE_SQUARED_DISTANCE, .rows = n, .arg = {a, b, out}};
+    return compute_run(c, &op);
+}

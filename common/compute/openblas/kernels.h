@@ -1,0 +1,24 @@
+/* Hand-written loops for the small products of local training, where a BLAS call costs more than its work.
+ * One source (kernels_template.h) is compiled for each kind of CPU. Every result is summed in an order that
+ * depends only on the operation's sizes, never on tiles, threads or alignment; the kinds of CPU differ in the
+ * last bits. */
+#ifndef FEDLANE_COMPUTE_OPENBLAS_KERNELS_H
+#define FEDLANE_COMPUTE_OPENBLAS_KERNELS_H
+
+#include "common/compute/compute_impl.h"
+
+struct cpu_kernels {
+    const char *name;
+    void (*run[COMPUTE_KIND_COUNT])(const struct compute_op *op); /* NULL where there is none */
+};
+
+extern const struct cpu_kernels cpu_kernels_baseline;
+#if defined(__x86_64__)
+extern const struct cpu_kernels cpu_kernels_avx2;
+#endif
+
+/* The fastest that this machine runs; the environment's FEDLANE_CPU=baseline chooses the portable ones, so
+ * that machines of different kinds give equal bits. */
+const struct cpu_kernels *cpu_kernels_choose(void);
+
+#endif

@@ -1,0 +1,96 @@
+#include <cblas.h>
+#include <pthread.h>
+#include <stdio.h>
+#include "common/base/log.h"
+#include "common/compute/openblas/kernels.h"
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const struct cpu_kernels *kernels;
+static char description[256];
+
+/* The number of BLAS threads is the process's, and results depend on it: devices train in parallel on threads
+ * of ours. */
+static void set_up(void)
+{
+    openblas_set_num_threads(1);
+    kernels = cpu_kernels_choose();
+    (void)snprintf(description, sizeof description, "openblas: %s, core %s, own kernels %s",
+                   openblas_get_config(), openblas_get_corename(), kernels->name);
+    log_info("compute", "%s", description);
+}
+
+static enum err blas_open(void **out_state, struct fault *fault)
+{
+    (void)fault;
+    (void)pthread_once(&once, set_up);
+    *out_state = NULL;
+    return ERR_OK;
+}
+
+static void blas_close(void *state)
+{
+    (void)state;
+}
+
+static const char *blas_describe(void *state)
+{
+    (void)state;
+    return description;
+}
+
+static bool blas_supports(void *state, const struct compute_op *op)
+{
+    (void)state;
+    return kernels->run[op->kind] != NULL;
+}
+
+/* Whether a product is so large that packing its operands pays. Only the sizes decide, so that bits never
+ * depend on a measurement; they must fit BLAS's int. */
+static bool is_for_blas(const struct compute_op *op)
+{
+    const size_t most = 1u << 30;
+    if (op->rows < 48 || op->outputs < 48 || op->inputs < 48)
+        return false;
+    return op->rows < most && op->outputs < most && op->inputs < most;
+}
+
+static void blas_forward(const struct compute_op *op)
+{
+    int rows = (int)op->rows, inputs = (int)op->inputs, outputs = (int)op->outputs;
+    const float *b = compute_arg(op, 2);
+    float *z = compute_arg(op, 3);
+    for (size_t r = 0; r < op->rows; r++)
+        cblas_scopy(outputs, b, 1, z + r * op->outputs, 1);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, outputs, inputs, 1, compute_arg(op, 0), inputs,
+                compute_arg(op, 1), inputs, 1, z, outputs);
+}
+
+static void blas_input_gradient(const struct compute_op *op)
+{
+    int rows = (int)op->rows, inputs = (int)op->inputs, outputs = (int)op->outputs;
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, inputs, outputs, 1, compute_arg(op, 0),
+                outputs, compute_arg(op, 1), inputs, 0, compute_arg(op, 2), inputs);
+}
+
+static enum err blas_run(void *state, const struct compute_op *op)
+{
+    (void)state;
+    if (op->kind == COMPUTE_DENSE_FORWARD && is_for_blas(op))
+        blas_forward(op);
+    else if (op->kind == COMPUTE_DENSE_INPUT_GRADIENT && is_for_blas(op))
+        blas_input_gradient(op);
+    else
+        kernels->run[op->kind](op);
+    return ERR_OK;
+}
+
+const struct compute_backend compute_openblas = {
+    .name = "openblas",
+    .open = blas_open,
+    .close = blas_close,
+    .describe = blas_describe,
+    .alloc = compute_host_alloc,
+    .release = compute_host_release,
+    .supports = blas_supports,
+    .run = blas_run,
+};

@@ -1,0 +1,64 @@
+#include "common/compute/reference/reference.h"
+
+static void (*const operations[COMPUTE_KIND_COUNT])(const struct compute_op *op) = {
+    [COMPUTE_DENSE_FORWARD] = reference_dense_forward,
+    [COMPUTE_DENSE_INPUT_GRADIENT] = reference_dense_input_gradient,
+    [COMPUTE_DENSE_GRADIENT] = reference_dense_gradient,
+    [COMPUTE_DENSE_UPDATE] = reference_dense_update,
+    [COMPUTE_RELU_FORWARD] = reference_relu_forward,
+    [COMPUTE_RELU_BACKWARD] = reference_relu_backward,
+    [COMPUTE_SOFTMAX_GRADIENT] = reference_softmax_gradient,
+    [COMPUTE_SOFTMAX_LOSS] = reference_softmax_loss,
+    [COMPUTE_PROX_STEP] = reference_prox_step,
+    [COMPUTE_PROX_GRADIENT] = reference_prox_gradient,
+    [COMPUTE_DOT] = reference_dot,
+    [COMPUTE_SQUARED_DISTANCE] = reference_squared_distance,
+};
+
+void compute_reference_run(const struct compute_op *op)
+{
+    operations[op->kind](op);
+}
+
+static enum err reference_open(void **out_state, struct fault *fault)
+{
+    (void)fault;
+    *out_state = NULL;
+    return ERR_OK;
+}
+
+static void reference_close(void *state)
+{
+    (void)state;
+}
+
+static const char *reference_describe(void *state)
+{
+    (void)state;
+    return "reference: plain C, sums in double";
+}
+
+static bool reference_supports(void *state, const struct compute_op *op)
+{
+    (void)state;
+    (void)op;
+    return true;
+}
+
+static enum err reference_run(void *state, const struct compute_op *op)
+{
+    (void)state;
+    compute_reference_run(op);
+    return ERR_OK;
+}
+
+const struct compute_backend compute_reference = {
+    .name = "reference",
+    .open = reference_open,
+    .close = reference_close,
+    .describe = reference_describe,
+    .alloc = compute_host_alloc,
+    .release = compute_host_release,
+    .supports = reference_supports,
+    .run = reference_run,
+};

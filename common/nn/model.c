@@ -1,0 +1,289 @@
+#include "common/nn/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include "common/nn/layer.h"
+#include "common/nn/loss.h"
+#include "common/nn/model_memory.h"
+
+struct model {
+    struct compute *compute;
+    size_t num_params, num_features, num_classes, max_rows;
+    struct model_memory memory;
+    struct compute_buffer *buffer;
+    struct layer *layers;
+    size_t *activations; /* offset of what layer i puts out */
+    size_t num_layers;
+    size_t first_trained; /* index of the first layer with weights */
+    float *staged_x;      /* NULL where the batch lies in the CPU's reach */
+    int32_t *staged_labels;
+    size_t last_rows; /* of the last step's batch */
+};
+
+enum err model_plan(const struct arch *arch, size_t max_rows, struct model_plan *out, struct fault *fault)
+{
+    struct model_memory memory;
+    enum err err = model_memory_plan(arch, max_rows, &memory, NULL, fault);
+    if (err)
+        return err;
+    out->persistent_bytes = memory.persistent_bytes;
+    out->ephemeral_bytes = memory.total_bytes - memory.persistent_bytes;
+    return ERR_OK;
+}
+
+static void build_layers(struct model *m, const struct arch *arch)
+{
+    m->first_trained = m->num_layers;
+    for (size_t i = m->num_layers; i-- > 0;) {
+        const struct arch_layer *from = &arch->layers[i];
+        struct layer *l = &m->layers[i];
+        l->ops = layer_ops_of(from->type);
+        l->num_inputs = (size_t)from->num_inputs;
+        l->num_outputs = (size_t)from->num_outputs;
+        if (from->weight_tensor >= 0)
+            l->weight = (size_t)arch->tensors.items[from->weight_tensor].offset * sizeof(float);
+        if (from->bias_tensor >= 0)
+            l->bias = (size_t)arch->tensors.items[from->bias_tensor].offset * sizeof(float);
+        if (l->ops->gradient)
+            m->first_trained = i;
+    }
+}
+
+static struct compute_slice at(const struct model *m, size_t offset)
+{
+    return (struct compute_slice){m->buffer, offset};
+}
+
+static struct compute_slice block_slice(const struct model *m, enum model_block block)
+{
+    return at(m, m->memory.blocks[block]);
+}
+
+static enum err take_memory(struct model *m)
+{
+    enum err err = compute_alloc(m->compute, m->memory.total_bytes, &m->buffer);
+    if (err || compute_host(m->compute, at(m, m->memory.x)))
+        return err;
+    m->staged_x = calloc(m->max_rows * m->num_features, sizeof *m->staged_x);
+    m->staged_labels = calloc(m->max_rows, sizeof *m->staged_labels);
+    return m->staged_x && m->staged_labels ? ERR_OK : ERR_NO_MEMORY;
+}
+
+enum err model_new(const struct arch *arch, struct compute *compute, size_t max_rows, struct model **out,
+                   struct fault *fault)
+{
+    struct model *m = calloc(1, sizeof *m);
+    if (!m)
+        return fault_set(fault, ERR_NO_MEMORY, NULL, "out of memory for a model");
+    m->compute = compute;
+    m->num_params = (size_t)arch->tensors.num_params;
+    m->num_features = (size_t)arch->num_features;
+    m->num_classes = (size_t)arch->num_classes;
+    m->max_rows = max_rows;
+    m->num_layers = arch->num_layers;
+    m->layers = calloc(arch->num_layers + 1, sizeof *m->layers);
+    m->activations = calloc(arch->num_layers + 1, sizeof *m->activations);
+    enum err err = m->layers && m->activations ? ERR_OK : ERR_NO_MEMORY;
+    if (err)
+        (void)fault_set(fault, err, NULL, "out of memory for a model's layers");
+    if (!err)
+        err = model_memory_plan(arch, max_rows, &m->memory, m->activations, fault);
+    if (!err) {
+        build_layers(m, arch);
+        err = take_memory(m);
+        if (err)
+            (void)fault_set(fault, err, NULL,
+                            "out of memory: the model needs %zu bytes for training with batches of %zu",
+                            m->memory.total_bytes, max_rows);
+    }
+    if (err) {
+        model_free(m);
+        return err;
+    }
+    *out = m;
+    return ERR_OK;
+}
+
+void model_free(struct model *m)
+{
+    if (!m)
+        return;
+    compute_free(m->compute, m->buffer);
+    free(m->staged_x);
+    free(m->staged_labels);
+    free(m->layers);
+    free(m->activations);
+    free(m);
+}
+
+enum err model_write(struct model *m, enum model_block block, const float *params)
+{
+    return compute_write(m->compute, block_slice(m, block), params, m->num_params * sizeof *params);
+}
+
+enum err model_read(struct model *m, enum model_block block, float *out_params)
+{
+    return compute_read(m->compute, block_slice(m, block), out_params, m->num_params * sizeof *out_params);
+}
+
+float *model_batch_x(struct model *m)
+{
+    return m->staged_x ? m->staged_x : compute_host(m->compute, at(m, m->memory.x));
+}
+
+int32_t *model_batch_labels(struct model *m)
+{
+    return m->staged_labels ? m->staged_labels : compute_host(m->compute, at(m, m->memory.labels));
+}
+
+enum err model_batch_ready(struct model *m, size_t rows)
+{
+    if (rows > m->max_rows)
+        bug("a batch of %zu rows in a model planned for %zu", rows, m->max_rows);
+    if (!m->staged_x)
+        return ERR_OK;
+    enum err err =
+        compute_write(m->compute, at(m, m->memory.x), m->staged_x, rows * m->num_features * sizeof(float));
+    if (!err)
+        err = compute_write(m->compute, at(m, m->memory.labels), m->staged_labels, rows * sizeof(int32_t));
+    return err;
+}
+
+static struct compute_slice layer_input(const struct model *m, size_t i)
+{
+    return at(m, i == 0 ? m->memory.x : m->activations[i - 1]);
+}
+
+static enum err forward(struct model *m, size_t rows, struct compute_slice params)
+{
+    enum err err = ERR_OK;
+    for (size_t i = 0; !err && i < m->num_layers; i++) {
+        const struct layer *l = &m->layers[i];
+        const struct layer_pass pass = {
+            .compute = m->compute, .rows = rows, .in = layer_input(m, i), .out = at(m, m->activations[i])};
+        err = l->ops->forward(l, &pass, params);
+    }
+    return err;
+}
+
+/* What to do with each layer's gradient: step with it, or write it down. */
+struct backward_goal {
+    struct compute_slice params;
+    const struct sgd *sgd; /* NULL: write it down */
+    bool accumulate;
+};
+
+static enum err use_gradient(struct model *m, const struct layer *l, const struct layer_pass *pass,
+                             const struct backward_goal *goal)
+{
+    if (!l->ops->gradient)
+        return ERR_OK;
+    if (goal->sgd)
+        return l->ops->update(l, pass, goal->sgd, goal->params, block_slice(m, MODEL_ANCHOR));
+    return l->ops->gradient(l, pass, block_slice(m, MODEL_GRADIENT), goal->accumulate);
+}
+
+/* From the gradient of the logits, in deltas[0], down to the first layer with weights. A layer's input
+ * gradient is taken before its weights change. */
+static enum err backward(struct model *m, size_t rows, const struct backward_goal *goal)
+{
+    enum err err = ERR_OK;
+    int current = 0;
+    for (size_t i = m->num_layers; !err && i-- > m->first_trained;) {
+        const struct layer *l = &m->layers[i];
+        int next = l->ops->is_in_place ? current : 1 - current;
+        const struct layer_pass pass = {.compute = m->compute,
+                                        .rows = rows,
+                                        .in = layer_input(m, i),
+                                        .out = at(m, m->activations[i]),
+                                        .d_out = at(m, m->memory.deltas[current]),
+                                        .d_in = at(m, m->memory.deltas[next])};
+        if (i > m->first_trained)
+            err = l->ops->backward(l, &pass, goal->params);
+        if (!err)
+            err = use_gradient(m, l, &pass, goal);
+        current = next;
+    }
+    return err;
+}
+
+static struct compute_slice logits(const struct model *m)
+{
+    return at(m, m->activations[m->num_layers - 1]);
+}
+
+enum err model_step(struct model *m, size_t rows, const struct sgd *sgd)
+{
+    const struct backward_goal goal = {.params = block_slice(m, MODEL_WEIGHTS), .sgd = sgd};
+    if (rows == 0)
+        return ERR_OK;
+    m->last_rows = rows;
+    enum err err = forward(m, rows, goal.params);
+    if (!err)
+        err =
+            loss_gradient(m->compute, rows, m->num_classes, 1.0f / (float)rows, logits(m),
+                          at(m, m->memory.labels), at(m, m->memory.deltas[0]), at(m, m->memory.step_losses));
+    if (!err)
+        err = backward(m, rows, &goal);
+    return err;
+}
+
+enum err model_last_loss(struct model *m, double *out)
+{
+    double sum = 0;
+    enum err err = loss_sum(m->compute, m->last_rows, at(m, m->memory.step_losses), &sum);
+    if (!err)
+        *out = sum / (double)m->last_rows;
+    return err;
+}
+
+enum err model_evaluate(struct model *m, enum model_block block, size_t rows, double *out_loss_sum,
+                        int64_t *out_num_correct)
+{
+    enum err err = forward(m, rows, block_slice(m, block));
+    if (!err)
+        err = loss_evaluate(m->compute, rows, m->num_classes, logits(m), at(m, m->memory.labels),
+                            at(m, m->memory.losses), at(m, m->memory.correct), out_loss_sum, out_num_correct);
+    return err;
+}
+
+enum err model_gradient(struct model *m, enum model_block block, size_t rows, float scale, bool accumulate)
+{
+    const struct backward_goal goal = {.params = block_slice(m, block), .accumulate = accumulate};
+    enum err err = forward(m, rows, goal.params);
+    if (!err)
+        err = loss_gradient(m->compute, rows, m->num_classes, scale, logits(m), at(m, m->memory.labels),
+                            at(m, m->memory.deltas[0]), at(m, m->memory.losses));
+    if (!err)
+        err = backward(m, rows, &goal);
+    return err;
+}
+
+enum err model_add_proximal(struct model *m, float mu)
+{
+    return compute_prox_gradient(m->compute, m->num_params, mu, block_slice(m, MODEL_GRADIENT),
+                                 block_slice(m, MODEL_WEIGHTS), block_slice(m, MODEL_ANCHOR));
+}
+
+static enum err read_root(struct model *m, double *out)
+{
+    enum err err = compute_read(m->compute, at(m, m->memory.scalar), out, sizeof *out);
+    *out = sqrt(*out);
+    return err;
+}
+
+enum err model_gradient_norm(struct model *m, double *out)
+{
+    struct compute_slice gradient = block_slice(m, MODEL_GRADIENT);
+    *out = 0;
+    enum err err = compute_dot(m->compute, m->num_params, gradient, gradient, at(m, m->memory.scalar));
+    return err ? err : read_root(m, out);
+}
+
+enum err model_distance(struct model *m, double *out)
+{
+    *out = 0;
+    enum err err = compute_squared_distance(m->compute, m->num_params, block_slice(m, MODEL_WEIGHTS),
+                                            block_slice(m, MODEL_ANCHOR), at(m, m->memory.scalar));
+    return err ? err : read_root(m, out);
+}

@@ -1,0 +1,22 @@
+/* Where each array of a model lies in its one buffer. Offsets are in bytes, multiples of 64. */
+#ifndef FEDLANE_NN_MODEL_MEMORY_H
+#define FEDLANE_NN_MODEL_MEMORY_H
+
+#include "common/nn/model.h"
+
+struct model_memory {
+    size_t blocks[MODEL_NUM_BLOCKS];
+    size_t persistent_bytes; /* the blocks come first */
+    size_t x, labels;        /* the batch */
+    size_t deltas[2];        /* gradients of activations, used in turn */
+    size_t losses, correct;  /* per row, of evaluations and full gradients */
+    size_t step_losses;      /* per row, of the last step */
+    size_t scalar;           /* one double */
+    size_t total_bytes;
+};
+
+/* out_activations (may be NULL): for each layer the offset of its output. Errors as model_plan. */
+enum err model_memory_plan(const struct arch *arch, size_t max_rows, struct model_memory *out,
+                           size_t *out_activations, struct fault *fault) MUST_CHECK;
+
+#endif

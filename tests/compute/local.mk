@@ -1,0 +1,9 @@
+if HAVE_CHECK
+check_PROGRAMS += tests/bin/test_ops
+TESTS += tests/bin/test_ops
+
+tests_bin_test_ops_SOURCES = tests/compute/test_ops.c tests/support/elsewhere.c tests/support/elsewhere.h \
+	tests/support/unit.h
+tests_bin_test_ops_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_ops_LDADD = $(NN_LIBS) $(CHECK_LIBS)
+endif

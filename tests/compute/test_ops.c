@@ -1,0 +1,419 @@
+/* Every operation on every backend against the reference, on the same random operands. */
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include "common/base/rng.h"
+#include "tests/support/elsewhere.h"
+#include "tests/support/unit.h"
+
+enum { GUARD = 16 }; /* floats behind each operand that must stay as they are */
+
+struct operands {
+    unsigned char *bytes[COMPUTE_MAX_ARGS];
+    struct compute_operand info[COMPUTE_MAX_ARGS];
+    int count;
+};
+
+static bool is_label(const struct compute_op *op, int arg)
+{
+    return (op->kind == COMPUTE_SOFTMAX_GRADIENT || op->kind == COMPUTE_SOFTMAX_LOSS) && arg == 1;
+}
+
+/* Normal numbers, small integers for labels; outputs start as numbers that nobody computes. */
+static void make_operands(const struct compute_op *op, uint64_t seed, struct operands *out)
+{
+    out->count = compute_operands(op, out->info);
+    for (int a = 0; a < out->count; a++) {
+        uint64_t key = rng_key(seed, RNG_MISC, (uint64_t)op->kind, (uint64_t)a, 0);
+        size_t n = out->info[a].bytes / 4;
+        out->bytes[a] = calloc(n + GUARD, 4);
+        ck_assert_ptr_nonnull(out->bytes[a]);
+        for (size_t i = 0; i < n + GUARD; i++) {
+            float f = out->info[a].mode == COMPUTE_OUT ? 1e6f : (float)rng_normal(key, i);
+            int32_t label = op->outputs ? (int32_t)(rng_u64(key, i) % op->outputs) : 0;
+            if (is_label(op, a))
+                memcpy(out->bytes[a] + 4 * i, &label, 4);
+            else
+                memcpy(out->bytes[a] + 4 * i, &f, 4);
+        }
+    }
+}
+
+static void free_operands(struct operands *o)
+{
+    for (int a = 0; a < o->count; a++)
+        free(o->bytes[a]);
+}
+
+/* Runs op on a backend with operands `shift` bytes off the buffer's start; results replace the operands'
+ * bytes. */
+static void run_on(struct compute *c, struct compute_op op, struct operands *o, size_t shift)
+{
+    struct compute_buffer *buffers[COMPUTE_MAX_ARGS];
+    for (int a = 0; a < o->count; a++) {
+        size_t bytes = o->info[a].bytes + 4 * GUARD;
+        ck_assert_int_eq(compute_alloc(c, bytes + shift, &buffers[a]), ERR_OK);
+        op.arg[a] = (struct compute_slice){buffers[a], shift};
+        ck_assert_int_eq(compute_write(c, op.arg[a], o->bytes[a], bytes), ERR_OK);
+    }
+    ck_assert_int_eq(compute_run(c, &op), ERR_OK);
+    for (int a = 0; a < o->count; a++) {
+        ck_assert_int_eq(compute_read(c, op.arg[a], o->bytes[a], o->info[a].bytes + 4 * GUARD), ERR_OK);
+        compute_free(c, buffers[a]);
+    }
+    ck_assert_uint_eq(compute_bytes_in_use(c), 0);
+}
+
+static double nmse(const float *got, const float *expected, size_t n)
+{
+    double error = 0, power = 0;
+    for (size_t i = 0; i < n; i++) {
+        double d = (double)got[i] - (double)expected[i];
+        error += d * d;
+        power += (double)expected[i] * (double)expected[i];
+    }
+    return power > 0 ? error / power : error;
+}
+
+static void ck_same(const struct compute_op *op, const struct operands *got, const struct operands *expected)
+{
+    for (int a = 0; a < got->count; a++) {
+        size_t bytes = got->info[a].bytes;
+        ck_assert_mem_eq(got->bytes[a] + bytes, expected->bytes[a] + bytes, 4 * GUARD);
+        if (got->info[a].mode == COMPUTE_IN || (op->kind == COMPUTE_SOFTMAX_LOSS && a == 4)) {
+            ck_assert_mem_eq(got->bytes[a], expected->bytes[a], bytes);
+        } else if (op->kind == COMPUTE_DOT || op->kind == COMPUTE_SQUARED_DISTANCE) {
+            double x, y;
+            memcpy(&x, got->bytes[a], sizeof x);
+            memcpy(&y, expected->bytes[a], sizeof y);
+            ck_assert_double_le(fabs(x - y), 1e-9 * (1 + fabs(y)));
+        } else if (!(op->kind == COMPUTE_SOFTMAX_LOSS && a == 0)) {
+            double error = nmse((const float *)(const void *)got->bytes[a],
+                                (const float *)(const void *)expected->bytes[a], bytes / 4);
+            ck_assert_msg(error <= 1e-10, "%s, argument %d, %zu x %zu x %zu: nmse %g",
+                          compute_kind_name(op->kind), a, op->rows, op->inputs, op->outputs, error);
+        }
+    }
+}
+
+static void ck_op(struct compute *c, struct compute *reference, struct compute_op op)
+{
+    struct operands got, expected;
+    make_operands(&op, 1, &got);
+    make_operands(&op, 1, &expected);
+    run_on(reference, op, &expected, 0);
+    run_on(c, op, &got, 0);
+    ck_same(&op, &got, &expected);
+    for (size_t shift = 8; shift < 64; shift += 24) { /* bits do not depend on alignment */
+        struct operands shifted;
+        make_operands(&op, 1, &shifted);
+        run_on(c, op, &shifted, shift);
+        for (int a = 0; a < got.count; a++)
+            ck_assert_mem_eq(shifted.bytes[a], got.bytes[a], got.info[a].bytes + 4 * GUARD);
+        free_operands(&shifted);
+    }
+    free_operands(&got);
+    free_operands(&expected);
+}
+
+static struct compute_op make_op(enum compute_kind kind, size_t rows, size_t inputs, size_t outputs)
+{
+    return (struct compute_op){.kind = kind,
+                               .rows = rows,
+                               .inputs = inputs,
+                               .outputs = outputs,
+                               .learning_rate = 0.125f,
+                               .mu = 0.5f,
+                               .scale = 0.1f};
+}
+
+static void ck_dense_and_softmax(struct compute *c, struct compute *reference, size_t rows, size_t inputs,
+                                 size_t outputs)
+{
+    for (int k = COMPUTE_DENSE_FORWARD; k <= COMPUTE_DENSE_UPDATE; k++) {
+        struct compute_op op = make_op((enum compute_kind)k, rows, inputs, outputs);
+        ck_op(c, reference, op);
+        op.accumulate = true;
+        op.mu = 0;
+        if (k == COMPUTE_DENSE_GRADIENT || k == COMPUTE_DENSE_UPDATE)
+            ck_op(c, reference, op);
+    }
+    if (outputs == 0)
+        return;
+    ck_op(c, reference, make_op(COMPUTE_SOFTMAX_GRADIENT, rows, 0, outputs));
+    ck_op(c, reference, make_op(COMPUTE_SOFTMAX_LOSS, rows, 0, outputs));
+}
+
+static void ck_backend(struct compute *c)
+{
+    static const size_t small[] = {0, 1, 2, 3, 5, 8, 10}, widths[] = {0, 1, 7, 8, 9, 15, 16, 17, 60, 521};
+    static const size_t lengths[] = {0, 1, 3, 8, 31, 1000, 4099};
+    struct compute *reference = NULL;
+    ck_assert_int_eq(compute_open("reference", &reference, NULL), ERR_OK);
+    for (size_t r = 0; r < sizeof small / sizeof *small; r++) {
+        for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+            for (size_t o = 0; o < sizeof small / sizeof *small; o++)
+                ck_dense_and_softmax(c, reference, small[r], widths[i], small[o]);
+        }
+    }
+    ck_dense_and_softmax(c, reference, 10, 784, 200);
+    ck_dense_and_softmax(c, reference, 64, 301, 101); /* large enough for BLAS */
+    ck_dense_and_softmax(c, reference, 129, 48, 62);
+    for (int k = COMPUTE_RELU_FORWARD; k < COMPUTE_KIND_COUNT; k++) {
+        for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+            if (k != COMPUTE_SOFTMAX_GRADIENT && k != COMPUTE_SOFTMAX_LOSS)
+                ck_op(c, reference, make_op((enum compute_kind)k, lengths[i], 0, 0));
+        }
+    }
+    compute_close(reference);
+    compute_close(c);
+}
+
+START_TEST(test_openblas)
+{
+    struct compute *c = NULL;
+    ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
+    ck_assert_ptr_nonnull(strstr(compute_description(c), "OpenBLAS"));
+    ck_backend(c);
+}
+END_TEST
+
+START_TEST(test_baseline_kernels)
+{
+    struct compute *c = NULL;
+    ck_assert_int_eq(setenv("FEDLANE_CPU", "baseline", 1), 0);
+    ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
+    ck_assert_ptr_nonnull(strstr(compute_description(c), "baseline"));
+    ck_backend(c);
+}
+END_TEST
+
+START_TEST(test_memory_elsewhere)
+{
+    struct compute *c = NULL;
+    ck_assert_int_eq(compute_open_backend(&elsewhere_backend, &c, NULL), ERR_OK);
+    ck_assert_str_eq(compute_name(c), "elsewhere");
+    struct compute_op forward = make_op(COMPUTE_DENSE_FORWARD, 1, 1, 1), dot = make_op(COMPUTE_DOT, 1, 0, 0);
+    ck_assert(compute_supports(c, &forward));
+    ck_assert(!compute_supports(c, &dot));
+    ck_backend(c);
+}
+END_TEST
+
+START_TEST(test_names)
+{
+    struct compute *c = NULL;
+    struct fault fault = FAULT_NONE;
+    ck_assert_int_eq(compute_open("abacus", &c, &fault), ERR_INVALID_FIELD);
+    ck_assert_ptr_nonnull(strstr(fault.detail, "reference, openblas"));
+    ck_assert_int_eq(setenv("FEDLANE_COMPUTE", "reference", 1), 0);
+    ck_assert_int_eq(compute_open(NULL, &c, NULL), ERR_OK);
+    ck_assert_str_eq(compute_name(c), "reference");
+    compute_close(c);
+    ck_assert_int_eq(setenv("FEDLANE_COMPUTE", "", 1), 0);
+    ck_assert_int_eq(compute_open(NULL, &c, NULL), ERR_OK);
+    ck_assert_str_eq(compute_name(c), "openblas");
+    compute_close(c);
+}
+END_TEST
+
+START_TEST(test_buffers_are_counted_and_zero)
+{
+    struct compute *c = NULL;
+    struct compute_buffer *a = NULL, *b = NULL;
+    char bytes[100];
+    ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
+    ck_assert_int_eq(compute_alloc(c, 100, &a), ERR_OK);
+    ck_assert_int_eq(compute_alloc(c, 0, &b), ERR_OK);
+    ck_assert_uint_eq(compute_bytes_in_use(c), 100);
+    ck_assert_int_eq(compute_read(c, (struct compute_slice){a, 0}, bytes, 100), ERR_OK);
+    for (int i = 0; i < 100; i++)
+        ck_assert_int_eq(bytes[i], 0);
+    compute_free(c, a);
+    compute_free(c, b);
+    compute_free(c, NULL);
+    ck_assert_int_eq(compute_alloc(c, SIZE_MAX - 7, &a), ERR_NO_MEMORY);
+    ck_assert_uint_eq(compute_bytes_in_use(c), 0);
+    compute_close(c);
+}
+END_TEST
+
+START_TEST(test_a_slice_too_small_is_a_bug)
+{
+    struct compute *c = NULL;
+    struct compute_buffer *b = NULL;
+    ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
+    ck_assert_int_eq(compute_alloc(c, 64, &b), ERR_OK);
+    struct compute_slice s = {b, 4};
+    enum err err = compute_relu_forward(c, 16, s, s);
+    ck_abort_msg("an operand past its buffer gave %s", err_name(err));
+}
+END_TEST
+
+/* exp over all that softmax can ask for, through logits (0, -x). */
+START_TEST(test_exponentials_are_exact_enough)
+{
+    struct compute *c = NULL;
+    struct compute_buffer *b = NULL;
+    ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
+    ck_assert_int_eq(compute_alloc(c, 4 * 64, &b), ERR_OK);
+    const struct compute_slice z = {b, 0}, labels = {b, 64}, sums = {b, 128}, targets = {b, 192};
+    const int32_t zero = 0;
+    ck_assert_int_eq(compute_write(c, labels, &zero, 4), ERR_OK);
+    for (double x = 0; x < 100; x += 0.0137) {
+        float logits[2] = {0, (float)-x}, gradient[2];
+        ck_assert_int_eq(compute_write(c, z, logits, 8), ERR_OK);
+        ck_assert_int_eq(compute_softmax_gradient(c, 1, 2, 1, z, labels, z, sums, targets), ERR_OK);
+        ck_assert_int_eq(compute_read(c, z, gradient, 8), ERR_OK);
+        double e = exp((double)logits[1]), expected = e / (1 + e);
+        ck_assert_double_le(fabs((double)gradient[1] - expected), 4e-7 * expected + 2e-38);
+    }
+    compute_free(c, b);
+    compute_close(c);
+}
+END_TEST
+
+/* A diverged model must show it: NaN and infinite logits give NaN losses and no correct prediction. */
+START_TEST(test_non_finite_logits_show)
+{
+    static const char *const names[] = {"reference", "openblas"};
+    for (size_t n = 0; n < 2; n++) {
+        struct compute *c = NULL;
+        struct compute_buffer *b = NULL;
+        float logits[6] = {1, NAN, 2, INFINITY, 0, 1}, out[6], sums[2], targets[2];
+        int32_t labels[2] = {1, 0}, correct[2];
+        ck_assert_int_eq(compute_open(names[n], &c, NULL), ERR_OK);
+        ck_assert_int_eq(compute_alloc(c, 512, &b), ERR_OK);
+        const struct compute_slice z = {b, 0}, y = {b, 64}, dz = {b, 128}, s = {b, 192}, t = {b, 256},
+                                   r = {b, 320};
+        ck_assert_int_eq(compute_write(c, z, logits, sizeof logits), ERR_OK);
+        ck_assert_int_eq(compute_write(c, y, labels, sizeof labels), ERR_OK);
+        ck_assert_int_eq(compute_softmax_gradient(c, 2, 3, 1, z, y, dz, s, t), ERR_OK);
+        ck_assert_int_eq(compute_read(c, dz, out, sizeof out), ERR_OK);
+        ck_assert(isnan(out[1]) && isnan(out[3]));
+        ck_assert_int_eq(compute_softmax_loss(c, 2, 3, z, y, s, t, r), ERR_OK);
+        ck_assert_int_eq(compute_read(c, s, sums, sizeof sums), ERR_OK);
+        ck_assert_int_eq(compute_read(c, t, targets, sizeof targets), ERR_OK);
+        ck_assert_int_eq(compute_read(c, r, correct, sizeof correct), ERR_OK);
+        for (int i = 0; i < 2; i++)
+            ck_assert(isnan(log((double)sums[i]) - (double)targets[i]));
+        ck_assert_int_eq(correct[0], 0);
+        compute_free(c, b);
+        compute_close(c);
+    }
+}
+END_TEST
+
+/* Equal logits: the first is the prediction, as argmax has it everywhere. */
+START_TEST(test_ties_go_to_the_first)
+{
+    struct compute *c = NULL;
+    struct compute_buffer *b = NULL;
+    const float logits[9] = {0, 0, 0, 0, 0, 0, 1, 5, 5};
+    const int32_t labels[3] = {0, 1, 1};
+    int32_t correct[3];
+    ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
+    ck_assert_int_eq(compute_alloc(c, 512, &b), ERR_OK);
+    const struct compute_slice z = {b, 0}, y = {b, 64}, s = {b, 192}, t = {b, 256}, r = {b, 320};
+    ck_assert_int_eq(compute_write(c, z, logits, sizeof logits), ERR_OK);
+    ck_assert_int_eq(compute_write(c, y, labels, sizeof labels), ERR_OK);
+    ck_assert_int_eq(compute_softmax_loss(c, 3, 3, z, y, s, t, r), ERR_OK);
+    ck_assert_int_eq(compute_read(c, r, correct, sizeof correct), ERR_OK);
+    ck_assert(correct[0] == 1 && correct[1] == 0 && correct[2] == 1);
+    compute_free(c, b);
+    compute_close(c);
+}
+END_TEST
+
+/* A row's results do not depend on which rows stand beside it, for products that BLAS does not do. */
+START_TEST(test_rows_are_independent)
+{
+    enum { ROWS = 7, INPUTS = 61, OUTPUTS = 13 };
+    struct compute *c = NULL;
+    struct compute_buffer *buf = NULL;
+    static float x[ROWS * INPUTS], w[OUTPUTS * INPUTS], bias[OUTPUTS], all[ROWS * OUTPUTS], one[OUTPUTS];
+    for (size_t i = 0; i < ROWS * INPUTS; i++)
+        x[i] = (float)rng_normal(1, i);
+    for (size_t i = 0; i < OUTPUTS * INPUTS; i++)
+        w[i] = (float)rng_normal(2, i);
+    ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
+    ck_assert_int_eq(compute_alloc(c, 16384, &buf), ERR_OK);
+    const struct compute_slice sx = {buf, 0}, sw = {buf, 4096}, sb = {buf, 8192}, sz = {buf, 12288};
+    ck_assert_int_eq(compute_write(c, sx, x, sizeof x), ERR_OK);
+    ck_assert_int_eq(compute_write(c, sw, w, sizeof w), ERR_OK);
+    ck_assert_int_eq(compute_write(c, sb, bias, sizeof bias), ERR_OK);
+    ck_assert_int_eq(compute_dense_forward(c, ROWS, INPUTS, OUTPUTS, sx, sw, sb, sz), ERR_OK);
+    ck_assert_int_eq(compute_read(c, sz, all, sizeof all), ERR_OK);
+    for (size_t r = 0; r < ROWS; r++) {
+        ck_assert_int_eq(
+            compute_dense_forward(c, 1, INPUTS, OUTPUTS, compute_at(sx, 4 * r * INPUTS), sw, sb, sz), ERR_OK);
+        ck_assert_int_eq(compute_read(c, sz, one, sizeof one), ERR_OK);
+        ck_assert_mem_eq(one, all + r * OUTPUTS, sizeof one);
+    }
+    compute_free(c, buf);
+    compute_close(c);
+}
+END_TEST
+
+struct job {
+    struct operands o;
+    struct compute_op op;
+};
+
+static void *run_job(void *arg)
+{
+    struct job *job = arg;
+    struct compute *c = NULL;
+    ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
+    run_on(c, job->op, &job->o, 0);
+    compute_close(c);
+    return NULL;
+}
+
+START_TEST(test_threads_do_not_change_the_bits)
+{
+    struct job alone = {.op = make_op(COMPUTE_DENSE_FORWARD, 64, 301, 101)};
+    make_operands(&alone.op, 3, &alone.o);
+    run_job(&alone);
+    for (int repeat = 0; repeat < 10; repeat++) {
+        struct job jobs[2];
+        pthread_t threads[2];
+        for (int i = 0; i < 2; i++) {
+            jobs[i].op = alone.op;
+            make_operands(&jobs[i].op, 3, &jobs[i].o);
+            ck_assert_int_eq(pthread_create(&threads[i], NULL, run_job, &jobs[i]), 0);
+        }
+        for (int i = 0; i < 2; i++) {
+            ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+            ck_assert_mem_eq(jobs[i].o.bytes[3], alone.o.bytes[3], alone.o.info[3].bytes);
+            free_operands(&jobs[i].o);
+        }
+    }
+    free_operands(&alone.o);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("compute");
+    TCase *tc = tcase_create("compute");
+    tcase_set_timeout(tc, 300);
+    tcase_add_test(tc, test_openblas);
+    tcase_add_test(tc, test_baseline_kernels);
+    tcase_add_test(tc, test_memory_elsewhere);
+    tcase_add_test(tc, test_names);
+    tcase_add_test(tc, test_buffers_are_counted_and_zero);
+    tcase_add_test_raise_signal(tc, test_a_slice_too_small_is_a_bug, SIGABRT);
+    tcase_add_test(tc, test_exponentials_are_exact_enough);
+    tcase_add_test(tc, test_non_finite_logits_show);
+    tcase_add_test(tc, test_ties_go_to_the_first);
+    tcase_add_test(tc, test_rows_are_independent);
+    tcase_add_test(tc, test_threads_do_not_change_the_bits);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
