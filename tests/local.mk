@@ -1,4 +1,6 @@
 include tests/unit/base/local.mk
+include tests/unit/json/local.mk
+include tests/unit/crypto/local.mk
 include tests/unit/http/local.mk
 include tests/unit/tensor/local.mk
 include tests/unit/model/local.mk

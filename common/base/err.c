@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/base/str.h"
 
 struct err_row {
     const char *name, *code;
@@ -51,6 +52,18 @@ enum err err_from_code(const char *code)
     return ERR_INTERNAL;
 }
 
+/* A text that was cut, or that quotes what a peer sent, may hold broken sequences; a JSON reply must not. */
+static void make_utf8(char *text)
+{
+    for (size_t n = strlen(text), used; n > 0; text += used, n -= used) {
+        used = utf8_sequence(text, n);
+        if (used == 0) {
+            *text = '?';
+            used = 1;
+        }
+    }
+}
+
 enum err fault_set(struct fault *f, enum err e, const char *field, const char *fmt, ...)
 {
     if (!f)
@@ -62,6 +75,8 @@ enum err fault_set(struct fault *f, enum err e, const char *field, const char *f
     (void)vsnprintf(made.detail, sizeof made.detail, fmt, ap);
     va_end(ap);
     (void)snprintf(made.field, sizeof made.field, "%s", field ? field : "");
+    make_utf8(made.detail);
+    make_utf8(made.field);
     *f = made;
     return e;
 }
@@ -79,6 +94,7 @@ enum err fault_within(struct fault *f, const char *fmt, ...)
     (void)snprintf(joined, sizeof joined, "%s%s%s", prefix, joint, inner);
     joined[sizeof f->field - 1] = '\0';
     memcpy(f->field, joined, sizeof f->field);
+    make_utf8(f->field);
     return f->err;
 }
 

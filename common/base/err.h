@@ -82,7 +82,8 @@ struct fault {
 
 #define FAULT_NONE ((struct fault){.err = ERR_OK})
 
-/* Fills `f` (which may be NULL) and returns `e`. `field` may be NULL. */
+/* Fills `f` (which may be NULL) and returns `e`. `field` may be NULL. Bytes that are no UTF-8
+ * become '?'. */
 enum err fault_set(struct fault *f, enum err e, const char *field, const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* Prefixes the field path of `f` (not NULL): "units" inside "model.layers[1]" becomes
  * "model.layers[1].units". Returns f->err. */

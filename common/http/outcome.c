@@ -1,5 +1,3 @@
-#include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include "common/base/str.h"
 #include "common/http/http_impl.h"
@@ -114,6 +112,14 @@ static enum err outcome_of_curl(struct http_call *call, CURLcode rc)
             "%.200s does not speak HTTP: %.120s; if the server has a certificate, its address starts "
             "with https://",
             call->client->base_url, text);
+    case CURLE_GOT_NOTHING:
+        if (str_has_prefix(call->client->base_url, "http://"))
+            return fault_set(
+                &call->fault, ERR_NETWORK, NULL,
+                "%s %.200s: the connection was closed without a reply; check that the server still "
+                "runs; if it has a certificate, its address starts with https://",
+                call->request.method, call->url);
+        /* fall through */
     default:
         return fault_set(&call->fault, ERR_NETWORK, NULL,
                          "%s %.200s: the connection broke: %.160s; check that the server still runs",

@@ -49,7 +49,8 @@ enum err json_text_parse(const char *text, size_t len, json_t **out, struct faul
                          "line %zu, column %zu: nested deeper than %d levels", at.line, at.column,
                          LIMIT_JSON_DEPTH);
     json_t *value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-    if (!value && json_error_code(&error) == json_error_out_of_memory)
+    /* Most of Jansson's own lack of memory shows as an error without a text. */
+    if (!value && (json_error_code(&error) == json_error_out_of_memory || !error.text[0]))
         return fault_set(fault, ERR_NO_MEMORY, NULL, "not enough memory to parse %zu bytes of JSON", len);
     if (!value)
         return fault_set(fault, ERR_MALFORMED_JSON, NULL, "line %d, column %d: %s", error.line, error.column,

@@ -1,6 +1,5 @@
 #include "tests/support/alloc_fail.h"
 #include <jansson.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -15,22 +14,23 @@ void *__wrap_realloc(void *p, size_t size);
 char *__wrap_strdup(const char *s);
 char *__wrap_strndup(const char *s, size_t n);
 
-static atomic_long left = -1; /* allocations before the failure; -1: none is to fail */
+static _Thread_local long left = -1; /* allocations before the failure; -1: none is to fail */
 
 static bool fails(void)
 {
-    long n = atomic_load(&left);
-    return n >= 0 && atomic_fetch_sub(&left, 1) == 0;
+    return left >= 0 && left-- == 0;
 }
 
 void alloc_fail_at(long n)
 {
-    atomic_store(&left, n);
+    left = n;
 }
 
 bool alloc_fail_end(void)
 {
-    return atomic_exchange(&left, -1) < 0;
+    bool has_failed = left < 0;
+    left = -1;
+    return has_failed;
 }
 
 void *__wrap_malloc(size_t size)

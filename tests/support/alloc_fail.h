@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* n = 0: the next allocation of this program fails, n = 1: the one after it, ... and only that one. */
+/* n = 0: the calling thread's next allocation fails, n = 1: the one after it, ... and only that one. */
 void alloc_fail_at(long n);
 /* No further failures; says whether the failure came about. */
 bool alloc_fail_end(void);

@@ -1,6 +1,7 @@
 #include <signal.h>
 #include <string.h>
 #include "common/base/err.h"
+#include "common/base/str.h"
 #include "tests/support/unit.h"
 
 START_TEST(test_table)
@@ -60,6 +61,22 @@ START_TEST(test_fault_is_cut)
 }
 END_TEST
 
+START_TEST(test_fault_is_utf8)
+{
+    struct fault f = FAULT_NONE;
+    (void)fault_set(&f, ERR_IO, "a\xff", "%.1s|\xc3\xa4|\x80", "\xc3\xa4");
+    ck_assert_str_eq(f.field, "a?");
+    ck_assert_str_eq(f.detail, "?|\xc3\xa4|?");
+    char text[300] = "";
+    for (size_t i = 0; i + 2 < sizeof text; i += 2)
+        memcpy(text + i, "\xc3\xa4", 3);
+    (void)fault_set(&f, ERR_IO, text, "%s", "x");
+    (void)fault_within(&f, "%s", text);
+    ck_assert(utf8_is_valid(f.field, strlen(f.field)));
+    ck_assert_uint_eq(strlen(f.field), sizeof f.field - 1);
+}
+END_TEST
+
 START_TEST(test_fault_within)
 {
     struct fault f = FAULT_NONE;
@@ -100,6 +117,7 @@ int main(void)
     tcase_add_test(tc, test_from_code);
     tcase_add_test(tc, test_fault_set);
     tcase_add_test(tc, test_fault_is_cut);
+    tcase_add_test(tc, test_fault_is_utf8);
     tcase_add_test(tc, test_fault_within);
     tcase_add_test_raise_signal(tc, test_no_such_error_is_a_bug, SIGABRT);
     tcase_add_test_raise_signal(tc, test_bug_aborts, SIGABRT);
