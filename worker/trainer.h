@@ -1,6 +1,6 @@
-/* Local training as the worker sees it: a table of functions, so that the same agent drives the in-process trainer, an
- * accelerator service or an external program. One trainer serves one thread; it is reused for any number of devices and
- * rounds of one run's model.
+/* Local training as the worker sees it: a table of functions, so that the same agent drives the in-process
+ * trainer, an accelerator service or an external program. One trainer serves one thread; it is reused for any
+ * number of devices and rounds of one run's model.
  *
  * Calls: open -> plan -> (begin -> step... -> snapshot -> end)... -> close. Nothing allocates after open. */
 #ifndef FEDLANE_WORKER_TRAINER_H
@@ -24,9 +24,10 @@ struct train_job {
     int64_t ordinal; /* the device's number in the data and in every random stream */
     int64_t round;
     uint64_t seed;
-    /* The job is `local_steps` batches if that is > 0, else `local_epochs` passes. Epoch e orders the device's train
-     * examples by stream (seed, RNG_BATCHES, round, ordinal, e); batches of batch_size in that order, the last short one kept
-     * and divided by its own size. Counted in steps it goes on into further epochs. */
+    /* The job is `local_steps` batches if that is > 0, else `local_epochs` passes. Epoch e orders the
+     * device's train examples by stream (seed, RNG_BATCHES, round, ordinal, e); batches of batch_size in that
+     * order, the last short one kept and divided by its own size. Counted in steps it goes on into further
+     * epochs. */
     int64_t local_epochs, local_steps;
     int64_t batch_size;
     double learning_rate;
@@ -38,32 +39,37 @@ struct train_progress {
     int64_t steps_assigned; /* of the whole job */
     int64_t steps_done;
     int64_t samples_seen;
-    double train_loss_start, train_loss_end; /* mean batch loss (without the proximal term) of the first / last step done; NaN
-                                                before the first */
-    double grad_norm_start, grad_norm_end;   /* ||grad h(w_t)||, ||grad h(w)||: NaN unless want_gamma, end set by snapshot */
-    double gamma;                            /* NaN unless want_gamma, set by snapshot */
-    double update_norm;                      /* ||w - w_t||_2, set by snapshot */
+    double train_loss_start, train_loss_end; /* mean batch loss (without the proximal term) of the first /
+                                                last step done; NaN before the first */
+    double grad_norm_start,
+        grad_norm_end;  /* ||grad h(w_t)||, ||grad h(w)||: NaN unless want_gamma, end set by snapshot */
+    double gamma;       /* NaN unless want_gamma, set by snapshot */
+    double update_norm; /* ||w - w_t||_2, set by snapshot */
 };
 
 struct evaluation {
-    double loss;      /* mean over the split's examples; NaN where it has none */
+    double loss; /* mean over the split's examples; NaN where it has none */
     int64_t examples;
     int64_t correct;
 };
 
 struct trainer_ops {
     const char *name;
-    /* `arch` and `data` outlive the trainer. ERR_INVALID_FIELD where they do not fit each other (both shapes named). */
-    enum err (*open)(const struct arch *arch, const struct dataset *data, int64_t batch_size, struct trainer **out,
-                     struct fault *fault) MUST_CHECK;
+    /* `arch` and `data` outlive the trainer. ERR_INVALID_FIELD where they do not fit each other (both shapes
+     * named). */
+    enum err (*open)(const struct arch *arch, const struct dataset *data, int64_t batch_size,
+                     struct trainer **out, struct fault *fault) MUST_CHECK;
     void (*plan)(const struct trainer *t, struct trainer_plan *out);
     /* Copies w_t (arch->tensors.num_params floats) as start and anchor. */
-    enum err (*begin)(struct trainer *t, const struct train_job *job, const float *w_t, struct fault *fault) MUST_CHECK;
-    /* At most max_steps further SGD steps w <- w - eta (grad F_batch(w) + mu (w - w_t)); stops at the job's end. */
+    enum err (*begin)(struct trainer *t, const struct train_job *job, const float *w_t,
+                      struct fault *fault) MUST_CHECK;
+    /* At most max_steps further SGD steps w <- w - eta (grad F_batch(w) + mu (w - w_t)); stops at the job's
+     * end. */
     enum err (*step)(struct trainer *t, int64_t max_steps, bool *out_is_done) MUST_CHECK;
     /* The weights as they are now. May be called at any time between begin and end. */
     enum err (*snapshot)(struct trainer *t, float *out_weights, struct train_progress *out) MUST_CHECK;
-    void (*progress)(const struct trainer *t, struct train_progress *out); /* cheap; of the thread that steps */
+    void (*progress)(const struct trainer *t,
+                     struct train_progress *out); /* cheap; of the thread that steps */
     void (*end)(struct trainer *t);
     /* Mean loss and correct predictions of weights w on a device's split. */
     enum err (*evaluate)(struct trainer *t, int64_t ordinal, enum data_split split, const float *w,

@@ -1,6 +1,7 @@
-/* A model's architecture as the run spec's "model" object says it, without any arithmetic: which layers in which order,
- * their shapes, the tensors they own and how those start. The server reads it to know a run's tensors; common/nn builds
- * trainable layers from it. A model may instead only name its tensors, for trainers that bring their own code. */
+/* A model's architecture as the run spec's "model" object says it, without any arithmetic: which layers in
+ * which order, their shapes, the tensors they own and how those start. The server reads it to know a run's
+ * tensors; common/nn builds trainable layers from it. A model may instead only name its tensors, for trainers
+ * that bring their own code. */
 #ifndef FEDLANE_MODEL_ARCH_H
 #define FEDLANE_MODEL_ARCH_H
 
@@ -30,15 +31,18 @@ struct arch {
     int64_t num_classes; /* outputs of the last layer */
 };
 
-/* {"input": [784], "layers": [{"type": "dense", "units": 10}], "loss": "softmax_cross_entropy", "init": "zeros"} or
- * {"tensors": [{"name", "shape", "dtype"}], "init"}. `init` defaults to "glorot_uniform" with layers, "zeros" without;
- * `loss` to softmax_cross_entropy. Faults name the field: "model.layers[1].units". Unknown fields are refused. */
+/* {"input": [784], "layers": [{"type": "dense", "units": 10}], "loss": "softmax_cross_entropy", "init":
+ * "zeros"} or
+ * {"tensors": [{"name", "shape", "dtype"}], "init"}. `init` defaults to "glorot_uniform" with layers, "zeros"
+ * without; `loss` to softmax_cross_entropy. Faults name the field: "model.layers[1].units". Unknown fields
+ * are refused. */
 enum err arch_parse(const json_t *model, struct arch **out, struct fault *fault) MUST_CHECK;
 void arch_free(struct arch *a);
 const char *layer_type_name(enum layer_type t);
-/* The initial parameters under a seed: streams RNG_INIT_WEIGHTS, a = tensor index. Tensors of one dimension or less (biases)
- * start at 0. fan_in = product of shape[1..], fan_out = shape[0]. zeros; glorot_uniform U(-s, s), s = sqrt(6 / (fan_in +
- * fan_out)); he_normal N(0, 2 / fan_in). Carried tensors start at 0 and are not written here. */
+/* The initial parameters under a seed: streams RNG_INIT_WEIGHTS, a = tensor index. Tensors of one dimension
+ * or less (biases) start at 0. fan_in = product of shape[1..], fan_out = shape[0]. zeros; glorot_uniform
+ * U(-s, s), s = sqrt(6 / (fan_in + fan_out)); he_normal N(0, 2 / fan_in). Carried tensors start at 0 and are
+ * not written here. */
 enum err arch_init_params(const struct arch *a, uint64_t seed, float *out_params) MUST_CHECK;
 
 #endif

@@ -1,6 +1,7 @@
-/* safetensors, the only weight format on disk and on the wire: 8 bytes little-endian header length, a JSON header, the
- * data. Reading is strict (docs/algorithms.md has the list); what we write is canonical: tensors in model order, no
- * padding, no gaps, metadata keys sorted, compact JSON, so equal weights are equal bytes. */
+/* safetensors, the only weight format on disk and on the wire: 8 bytes little-endian header length, a JSON
+ * header, the data. Reading is strict (docs/algorithms.md has the list); what we write is canonical: tensors
+ * in model order, no padding, no gaps, metadata keys sorted, compact JSON, so equal weights are equal bytes.
+ */
 #ifndef FEDLANE_TENSOR_SAFETENSORS_H
 #define FEDLANE_TENSOR_SAFETENSORS_H
 
@@ -31,46 +32,48 @@ struct safetensors_header {
     uint64_t data_bytes;   /* end of the last tensor: the file must have exactly header_bytes + data_bytes */
 };
 
-/* Parses the JSON of a header (without the 8 length bytes). Refuses with ERR_INVALID_SAFETENSORS, saying what and where:
- * no JSON object, duplicate names, unknown dtype, shape product that overflows or differs from end - begin, offsets that
- * overlap, leave a gap or do not start at 0, metadata that is no string. */
-enum err safetensors_header_parse(const char *json, size_t len, struct arena *arena, struct safetensors_header *out,
-                                  struct fault *fault) MUST_CHECK;
+/* Parses the JSON of a header (without the 8 length bytes). Refuses with ERR_INVALID_SAFETENSORS, saying what
+ * and where: no JSON object, duplicate names, unknown dtype, shape product that overflows or differs from end
+ * - begin, offsets that overlap, leave a gap or do not start at 0, metadata that is no string. */
+enum err safetensors_header_parse(const char *json, size_t len, struct arena *arena,
+                                  struct safetensors_header *out, struct fault *fault) MUST_CHECK;
 const char *safetensors_metadata(const struct safetensors_header *h, const char *key); /* NULL if none */
 const struct safetensors_entry *safetensors_find(const struct safetensors_header *h, const char *name);
 
-/* Whether a file with this header can stand for `table`: the same names (any order), shapes, parameters in F32, F16 or
- * BF16, carried tensors in their own type. `prefix` ("grad." for gradients, "" for weights) stands before the parameters'
- * names; with a prefix carried tensors are not expected. ERR_NAME_MISMATCH, ERR_SHAPE_MISMATCH, ERR_DTYPE_MISMATCH, each
- * naming the tensor and what was expected. */
-enum err safetensors_match(const struct safetensors_header *h, const struct tensor_table *table, const char *prefix,
-                           struct fault *fault) MUST_CHECK;
+/* Whether a file with this header can stand for `table`: the same names (any order), shapes, parameters in
+ * F32, F16 or BF16, carried tensors in their own type. `prefix` ("grad." for gradients, "" for weights)
+ * stands before the parameters' names; with a prefix carried tensors are not expected. ERR_NAME_MISMATCH,
+ * ERR_SHAPE_MISMATCH, ERR_DTYPE_MISMATCH, each naming the tensor and what was expected. */
+enum err safetensors_match(const struct safetensors_header *h, const struct tensor_table *table,
+                           const char *prefix, struct fault *fault) MUST_CHECK;
 
-/* One whole file in memory -> parameters in model order (F16, BF16 widened) and carried bytes (out_carried may be NULL
- * where the table carries nothing). The checks of header_parse and match, exact size, ERR_NON_FINITE naming tensor and index.
- * `header` may be NULL; otherwise filled in the arena. */
-enum err safetensors_decode(const void *file, size_t size, const struct tensor_table *table, const char *prefix,
-                            struct arena *arena, float *out_params, uint8_t *out_carried,
+/* One whole file in memory -> parameters in model order (F16, BF16 widened) and carried bytes (out_carried
+ * may be NULL where the table carries nothing). The checks of header_parse and match, exact size,
+ * ERR_NON_FINITE naming tensor and index. `header` may be NULL; otherwise filled in the arena. */
+enum err safetensors_decode(const void *file, size_t size, const struct tensor_table *table,
+                            const char *prefix, struct arena *arena, float *out_params, uint8_t *out_carried,
                             struct safetensors_header *header, struct fault *fault) MUST_CHECK;
 
-/* Canonical file of a model. metadata need not be sorted; keys must differ. carried may be NULL where the table carries
- * nothing. prefix as above. */
+/* Canonical file of a model. metadata need not be sorted; keys must differ. carried may be NULL where the
+ * table carries nothing. prefix as above. */
 enum err safetensors_encode(const struct tensor_table *table, const char *prefix, const float *params,
-                            const uint8_t *carried, const struct safetensors_pair *metadata, size_t num_metadata,
-                            struct buf *out) MUST_CHECK;
-/* Only the first header_bytes of that file; the data follow in model order (parameters and carried tensors as the table
- * lists them). */
+                            const uint8_t *carried, const struct safetensors_pair *metadata,
+                            size_t num_metadata, struct buf *out) MUST_CHECK;
+/* Only the first header_bytes of that file; the data follow in model order (parameters and carried tensors as
+ * the table lists them). */
 enum err safetensors_encode_header(const struct tensor_table *table, const char *prefix,
                                    const struct safetensors_pair *metadata, size_t num_metadata,
                                    struct buf *out) MUST_CHECK;
 
-/* Checks a file as it streams by, in pieces of any size, without holding its data: length field, header (at most
- * LIMIT_SAFETENSORS_HEADER), match against the table as soon as the header is there, every parameter finite, exact size. */
+/* Checks a file as it streams by, in pieces of any size, without holding its data: length field, header (at
+ * most LIMIT_SAFETENSORS_HEADER), match against the table as soon as the header is there, every parameter
+ * finite, exact size. */
 struct safetensors_stream;
 enum err safetensors_stream_new(const struct tensor_table *table, const char *prefix, struct arena *arena,
                                 struct safetensors_stream **out) MUST_CHECK;
 /* After the first error every further call returns it again. */
-enum err safetensors_stream_feed(struct safetensors_stream *s, const void *bytes, size_t n, struct fault *fault) MUST_CHECK;
+enum err safetensors_stream_feed(struct safetensors_stream *s, const void *bytes, size_t n,
+                                 struct fault *fault) MUST_CHECK;
 enum err safetensors_stream_end(struct safetensors_stream *s, struct fault *fault) MUST_CHECK;
 /* NULL until the header was complete and right. */
 const struct safetensors_header *safetensors_stream_header(const struct safetensors_stream *s);

@@ -193,7 +193,7 @@ enum err safetensors_decode(const void *file, size_t size, const struct tensor_t
                             struct safetensors_header *header, struct fault *fault)
 {
     const uint8_t *bytes = file;
-    struct safetensors_header own, *h = header ? header : &own;
+    struct safetensors_header own = {0}, *h = header ? header : &own;
     if (size < 8)
         return fault_set(
             fault, ERR_INVALID_SAFETENSORS, NULL,

@@ -1,6 +1,6 @@
 /* Tensor tables: which tensors a model has, in model order, and where each lies in the flat parameter block.
- * Floating-point tensors are parameters: they are trained and averaged, and live as one block of float32 in model
- * order. Integer and boolean tensors are carried: stored and sent, never averaged or optimized. */
+ * Floating-point tensors are parameters: they are trained and averaged, and live as one block of float32 in
+ * model order. Integer and boolean tensors are carried: stored and sent, never averaged or optimized. */
 #ifndef FEDLANE_TENSOR_TENSOR_H
 #define FEDLANE_TENSOR_TENSOR_H
 
@@ -11,9 +11,22 @@
 #include "common/base/limits.h"
 
 /* X(NAME, bytes per element, is floating point). Names are safetensors' own. */
-#define DTYPE_TABLE(X)                                                                                        \
-    X(F64, 8, true) X(F32, 4, true) X(F16, 2, true) X(BF16, 2, true) X(I64, 8, false) X(I32, 4, false)        \
-    X(I16, 2, false) X(I8, 1, false) X(U64, 8, false) X(U32, 4, false) X(U16, 2, false) X(U8, 1, false) X(BOOL, 1, false)
+/* clang-format off */
+#define DTYPE_TABLE(X) \
+    X(F64, 8, true) \
+    X(F32, 4, true) \
+    X(F16, 2, true) \
+    X(BF16, 2, true) \
+    X(I64, 8, false) \
+    X(I32, 4, false) \
+    X(I16, 2, false) \
+    X(I8, 1, false) \
+    X(U64, 8, false) \
+    X(U32, 4, false) \
+    X(U16, 2, false) \
+    X(U8, 1, false) \
+    X(BOOL, 1, false)
+/* clang-format on */
 
 enum dtype {
 #define X(name, size, is_float) DTYPE_##name,
@@ -33,7 +46,8 @@ struct tensor_spec {
     int num_dims;     /* 0 is a scalar */
     int64_t shape[LIMIT_TENSOR_DIMS];
     int64_t num_elements;
-    int64_t offset; /* parameters: in floats within the parameter block; carried: in bytes within the carried block */
+    int64_t offset; /* parameters: in floats within the parameter block; carried: in bytes within the carried
+                       block */
 };
 
 struct tensor_table {
@@ -45,11 +59,12 @@ struct tensor_table {
 
 void tensor_table_init(struct tensor_table *t);
 void tensor_table_release(struct tensor_table *t);
-/* Appends; computes num_elements and offset. Refuses an empty, too long or taken name, a negative dimension (0 is
- * allowed), overflow, a float type other than F32, more than LIMIT_TENSORS. */
-enum err tensor_table_add(struct tensor_table *t, const char *name, enum dtype dtype, const int64_t *shape, int num_dims,
-                          struct fault *fault) MUST_CHECK;
-const struct tensor_spec *tensor_table_find(const struct tensor_table *t, const char *name); /* NULL if none */
+/* Appends; computes num_elements and offset. Refuses an empty, too long or taken name, a negative dimension
+ * (0 is allowed), overflow, a float type other than F32, more than LIMIT_TENSORS. */
+enum err tensor_table_add(struct tensor_table *t, const char *name, enum dtype dtype, const int64_t *shape,
+                          int num_dims, struct fault *fault) MUST_CHECK;
+const struct tensor_spec *tensor_table_find(const struct tensor_table *t,
+                                            const char *name); /* NULL if none */
 enum err tensor_table_copy(const struct tensor_table *from, struct tensor_table *out) MUST_CHECK;
 
 /* SHA-256 of the flat little-endian float32 parameters in model order: the API's aggregate_sha256. */

@@ -1,6 +1,9 @@
 /* The kernels themselves, for vectors of LANES floats. The including file defines LANES, KERNEL_TARGET,
  * KERNELS, KERNELS_NAME, the types vf and vi, FMA, load_part, store_part (the first n lanes, 0 < n < LANES;
- * the others 0) and sum_lanes. No guard: included once by each of these files. */
+ * the others 0) and sum_lanes. Each of those files includes it once. */
+
+#ifndef FEDLANE_COMPUTE_OPENBLAS_KERNELS_TEMPLATE_H
+#define FEDLANE_COMPUTE_OPENBLAS_KERNELS_TEMPLATE_H
 
 #define INLINE KERNEL_TARGET static inline __attribute__((always_inline))
 
@@ -423,3 +426,5 @@ const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
                                             [COMPUTE_RELU_BACKWARD] = relu_backward,
                                             [COMPUTE_SOFTMAX_GRADIENT] = softmax_gradient,
                                             [COMPUTE_SOFTMAX_LOSS] = softmax_loss}};
+
+#endif

@@ -12,6 +12,13 @@
 
 enum { K = 10, EPOCHS = 20, BATCH = 10 };
 
+/* Under a sanitizer, which is slow, only the runs with the least work. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { NUM_SYNTHETIC = 1, NUM_FASHION_MNIST = 1 };
+#else
+enum { NUM_SYNTHETIC = 3, NUM_FASHION_MNIST = 2 };
+#endif
+
 struct experiment {
     const char *data; /* JSON without the seed */
     int features;
@@ -236,8 +243,8 @@ int main(void)
     Suite *suite = suite_create("paper");
     TCase *tc = tcase_create("paper");
     tcase_set_timeout(tc, 600);
-    tcase_add_loop_test(tc, test_synthetic, 0, 3);
-    tcase_add_loop_test(tc, test_fashion_mnist, 0, 2);
+    tcase_add_loop_test(tc, test_synthetic, 0, NUM_SYNTHETIC);
+    tcase_add_loop_test(tc, test_fashion_mnist, 0, NUM_FASHION_MNIST);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
