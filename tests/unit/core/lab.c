@@ -226,7 +226,7 @@ bool lab_claim(struct lab *lab, int64_t ordinal, struct task_offer *out)
     return true;
 }
 
-struct task_report lab_report(const struct lab *lab, const struct task_offer *offer, int64_t steps)
+struct task_report lab_report(struct lab *lab, const struct task_offer *offer, int64_t steps)
 {
     struct task_report r;
     task_report_init(&r);
@@ -236,15 +236,15 @@ struct task_report lab_report(const struct lab *lab, const struct task_offer *of
         r.steps_assigned = offer->task.steps_assigned;
         r.steps_done = steps;
         r.batch_size = offer->batch_size;
-        r.seed = "1";
+        r.seed = arena_printf(&lab->arena, "%lld", (long long)offer->seed);
         r.proximal_mu = offer->proximal_mu;
         r.learning_rate = offer->learning_rate;
     }
     return r;
 }
 
-static int64_t put_file(struct lab *lab, const struct task_offer *offer, const float values[LAB_PARAMS],
-                        char out_sha[65], int64_t *out_size)
+int64_t lab_put_file(struct lab *lab, const struct task_offer *offer, const float values[LAB_PARAMS],
+                     char out_sha[65], int64_t *out_size)
 {
     struct arch *arch;
     struct blob_put *put;
@@ -280,7 +280,7 @@ enum err lab_send_values(struct lab *lab, const struct task_offer *offer, const 
                                    .report = *report,
                                    .received_at = lab->clock.ms};
     if (has_body)
-        out->blob_id = put_file(lab, offer, values, sha, &out->size_bytes);
+        out->blob_id = lab_put_file(lab, offer, values, sha, &out->size_bytes);
     /* As the API does: over body and report. */
     out->body_sha256 = arena_printf(&lab->arena, "%s-%lld-%.17g-%s", sha, (long long)report->steps_done,
                                     report->eval_train_loss, report->stop_reason);
@@ -322,42 +322,72 @@ static void evaluate(struct task_report *r, const struct task_offer *offer, doub
     r->eval_test_correct = 1;
 }
 
+void lab_answer(struct lab *lab, const struct task_offer *offer, float value, double loss)
+{
+    struct op_task_update op;
+    struct task_report r = lab_report(lab, offer, offer->task.max_steps);
+    evaluate(&r, offer, loss);
+    bool is_incomplete = offer->task.type == TASK_TRAIN && !offer->accept_partial &&
+                         offer->task.max_steps < offer->task.steps_assigned;
+    enum err e =
+        is_incomplete ? lab_fail(lab, offer, "incomplete", &r) : lab_send(lab, offer, &r, value, &op);
+    ck_assert_msg(e == ERR_OK, "ordinal %lld: %s: %s: %s", (long long)offer->task.ordinal, err_name(e),
+                  lab->fault.field, lab->fault.detail);
+    lab_advance(lab);
+}
+
 void lab_work(struct lab *lab, int64_t ordinal, float value, double loss)
 {
     struct task_offer offer;
-    struct op_task_update op;
     ck_assert_msg(lab_claim(lab, ordinal, &offer), "device %lld has nothing to do", (long long)ordinal);
-    struct task_report r = lab_report(lab, &offer, offer.task.max_steps);
-    evaluate(&r, &offer, loss);
-    bool is_incomplete = offer.task.type == TASK_TRAIN && !offer.accept_partial &&
-                         offer.task.max_steps < offer.task.steps_assigned;
-    enum err e =
-        is_incomplete ? lab_fail(lab, &offer, "incomplete", &r) : lab_send(lab, &offer, &r, value, &op);
-    ck_assert_msg(e == ERR_OK, "device %lld: %s: %s: %s", (long long)ordinal, err_name(e), lab->fault.field,
-                  lab->fault.detail);
-    lab_advance(lab);
+    lab_answer(lab, &offer, value, loss);
 }
 
 void lab_work_all(struct lab *lab, int count)
 {
-    bool any = true;
-    while (any) {
+    struct task_offer offer;
+    for (bool any = true; any;) {
         any = false;
         for (int k = 0; k < count; k++) {
-            struct task_row *rows;
-            size_t n = 0;
-            struct op_task_claim op = {
-                .base = base_of(lab), .worker_id = "", .device_id = lab->devices[k], .max = 1};
-            ck_assert_int_eq(write_op(lab, op_task_claim, &op), ERR_OK);
-            (void)rows;
-            n = op.out_count;
-            if (n == 0)
+            if (!lab_claim(lab, k, &offer))
                 continue;
             any = true;
-            /* lab_work claims it again, as a device whose first reply was lost. */
-            lab_work(lab, k, (float)(k + op.out[0].task.round), 1.0 / (double)(1 + k));
+            lab_answer(lab, &offer, (float)(k + offer.task.round), 1.0 / (double)(1 + k));
         }
     }
+}
+
+enum err lab_put_weights(struct lab *lab, const char *run_id, const struct task_offer *offer,
+                         const float values[LAB_PARAMS])
+{
+    char file_sha[SHA256_HEX_SIZE], params_sha[SHA256_HEX_SIZE];
+    struct op_run_weights op = {.base = base_of(lab), .run_id = run_id};
+    op.blob_id = lab_put_file(lab, offer, values, file_sha, &op.size_bytes);
+    ck_assert_int_eq(params_sha256(values, LAB_PARAMS, params_sha), ERR_OK);
+    op.weights_sha256 = file_sha;
+    op.aggregate_sha256 = params_sha;
+    return write_op(lab, op_run_weights, &op);
+}
+
+struct directive_arg {
+    struct lab *lab;
+    const struct task_offer *offer;
+    enum directive out;
+};
+
+static enum err read_directive(struct store_txn *txn, void *arg)
+{
+    struct directive_arg *a = arg;
+    a->out = core_task_directive(a->lab->core, txn, a->offer->task.id, a->offer->task.worker_id,
+                                 a->offer->task.device_id);
+    return ERR_OK;
+}
+
+enum directive lab_directive(struct lab *lab, const struct task_offer *offer)
+{
+    struct directive_arg a = {.lab = lab, .offer = offer};
+    ck_assert_int_eq(lab->store->ops->read(lab->store, read_directive, &a), ERR_OK);
+    return a.out;
 }
 
 /* -- looking

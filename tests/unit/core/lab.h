@@ -56,8 +56,14 @@ void lab_wait(struct lab *lab, int64_t ms); /* turns the clock, then lab_advance
 /* The device's next task. False: nothing to do. */
 bool lab_claim(struct lab *lab, int64_t ordinal, struct task_offer *out);
 
+/* Puts a file as a device of this task would upload it. */
+int64_t lab_put_file(struct lab *lab, const struct task_offer *offer, const float values[LAB_PARAMS],
+                     char out_sha[SHA256_HEX_SIZE], int64_t *out_size);
+/* Initial weights of a run; offer->model says its model. */
+enum err lab_put_weights(struct lab *lab, const char *run_id, const struct task_offer *offer,
+                         const float values[LAB_PARAMS]);
 /* What a device that did `steps` of its work reports: everything echoed. */
-struct task_report lab_report(const struct lab *lab, const struct task_offer *offer, int64_t steps);
+struct task_report lab_report(struct lab *lab, const struct task_offer *offer, int64_t steps);
 /* Uploads weights (or, for evaluate tasks that want it, a gradient) whose every parameter is `value`. */
 enum err lab_send(struct lab *lab, const struct task_offer *offer, const struct task_report *report,
                   float value, struct op_task_update *out);
@@ -66,11 +72,15 @@ enum err lab_send_values(struct lab *lab, const struct task_offer *offer, const 
                          const float values[LAB_PARAMS], struct op_task_update *out);
 enum err lab_fail(struct lab *lab, const struct task_offer *offer, const char *code,
                   const struct task_report *report);
-/* Claims and answers: weights of `value`, an evaluation with loss and accuracy from `loss`. Must be taken. */
-void lab_work(struct lab *lab, int64_t ordinal, float value, double loss);
+/* Does the whole budget: weights of `value`, and where asked an evaluation with train loss `loss`, test loss
+ * loss / 2 and one right of two. A dropped straggler says so. Must be taken. */
+void lab_answer(struct lab *lab, const struct task_offer *offer, float value, double loss);
+void lab_work(struct lab *lab, int64_t ordinal, float value, double loss); /* claims, then answers */
 /* Lets every device of 0..count-1 answer whatever it has to until nothing is left. value(ordinal, round) =
  * ordinal + round. */
 void lab_work_all(struct lab *lab, int count);
+
+enum directive lab_directive(struct lab *lab, const struct task_offer *offer);
 
 struct run_row lab_run(struct lab *lab, const char *run_id);
 struct round_row lab_round(struct lab *lab, const char *run_id, int64_t n); /* must be there */

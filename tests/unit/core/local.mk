@@ -1,6 +1,7 @@
 if HAVE_CHECK
 CORE_TESTS = \
-	tests/bin/test_run_life
+	tests/bin/test_run_life \
+	tests/bin/test_round
 check_PROGRAMS += $(CORE_TESTS)
 TESTS += $(CORE_TESTS)
 
@@ -10,4 +11,8 @@ CORE_TEST_LIBS = $(CORE_LIBS) $(CHECK_LIBS)
 tests_bin_test_run_life_SOURCES = tests/unit/core/test_run_life.c $(CORE_LAB)
 tests_bin_test_run_life_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_run_life_LDADD = $(CORE_TEST_LIBS)
+
+tests_bin_test_round_SOURCES = tests/unit/core/test_round.c $(CORE_LAB)
+tests_bin_test_round_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_round_LDADD = $(CORE_TEST_LIBS)
 endif
