@@ -255,7 +255,7 @@ int64_t lab_put_file(struct lab *lab, const struct task_offer *offer, const floa
     ck_assert_int_eq(arch_parse(model, &arch, &fault), ERR_OK);
     ck_assert_int_eq(arch->tensors.num_params, LAB_PARAMS);
     ck_assert_int_eq(safetensors_encode(&arch->tensors, offer->task.type == TASK_EVALUATE ? "grad." : "",
-                                        values, NULL, NULL, 0, &file),
+                                        values, lab->carried, NULL, 0, &file),
                      ERR_OK);
     ck_assert_int_eq(lab->blobs->ops->put_begin(lab->blobs, &put), ERR_OK);
     ck_assert_int_eq(lab->blobs->ops->put_write(put, file.data, file.len), ERR_OK);

@@ -26,6 +26,7 @@ struct lab {
     struct fault fault; /* of the last operation */
     char devices[LAB_DEVICES][ID_SIZE];
     int64_t examples[LAB_DEVICES];
+    const void *carried;             /* of the next files; NULL where the model carries nothing */
     char topics[LAB_MAX_TOPICS][64]; /* notified since lab_topics_clear */
     size_t num_topics;
 };

@@ -1,7 +1,9 @@
 if HAVE_CHECK
 CORE_TESTS = \
 	tests/bin/test_run_life \
-	tests/bin/test_round
+	tests/bin/test_round \
+	tests/bin/test_task \
+	tests/bin/test_aggregation
 check_PROGRAMS += $(CORE_TESTS)
 TESTS += $(CORE_TESTS)
 
@@ -15,4 +17,12 @@ tests_bin_test_run_life_LDADD = $(CORE_TEST_LIBS)
 tests_bin_test_round_SOURCES = tests/unit/core/test_round.c $(CORE_LAB)
 tests_bin_test_round_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_round_LDADD = $(CORE_TEST_LIBS)
+
+tests_bin_test_task_SOURCES = tests/unit/core/test_task.c $(CORE_LAB)
+tests_bin_test_task_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_task_LDADD = $(CORE_TEST_LIBS)
+
+tests_bin_test_aggregation_SOURCES = tests/unit/core/test_aggregation.c $(CORE_LAB)
+tests_bin_test_aggregation_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_aggregation_LDADD = $(CORE_TEST_LIBS)
 endif
