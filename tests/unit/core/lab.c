@@ -499,6 +499,20 @@ double lab_metric(struct lab *lab, const char *run_id, int64_t round, const char
     return get_row(lab, RECORD_METRIC, &row) ? row.value : (double)NAN;
 }
 
+static enum err look_runs(struct store_txn *txn, void *arg)
+{
+    struct look *l = arg;
+    return store_find(txn, QUERY_RUNS, &l->lab->arena, 0, &l->rows, &l->count, store_any, store_any,
+                      store_any);
+}
+
+size_t lab_count_runs(struct lab *lab)
+{
+    struct look l = {.lab = lab};
+    ck_assert_int_eq(lab->store->ops->read(lab->store, look_runs, &l), ERR_OK);
+    return l.count;
+}
+
 static enum err look_events(struct store_txn *txn, void *arg)
 {
     struct look *l = arg;

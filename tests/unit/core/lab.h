@@ -91,6 +91,7 @@ void lab_params(struct lab *lab, const char *run_id, int64_t version, float out[
 size_t lab_tasks(struct lab *lab, const char *run_id, int64_t round, struct task_row **out);
 double lab_metric(struct lab *lab, const char *run_id, int64_t round, const char *name,
                   int64_t ordinal); /* NaN if none */
+size_t lab_count_runs(struct lab *lab);
 size_t lab_count_events(struct lab *lab, const char *run_id, const char *type);
 json_t *lab_event(struct lab *lab, const char *run_id,
                   const char *type); /* data of the last one; new reference or NULL */

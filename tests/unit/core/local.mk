@@ -3,7 +3,9 @@ CORE_TESTS = \
 	tests/bin/test_run_life \
 	tests/bin/test_round \
 	tests/bin/test_task \
-	tests/bin/test_aggregation
+	tests/bin/test_aggregation \
+	tests/bin/test_run_spec \
+	tests/bin/test_plan_of_work
 check_PROGRAMS += $(CORE_TESTS)
 TESTS += $(CORE_TESTS)
 
@@ -25,4 +27,12 @@ tests_bin_test_task_LDADD = $(CORE_TEST_LIBS)
 tests_bin_test_aggregation_SOURCES = tests/unit/core/test_aggregation.c $(CORE_LAB)
 tests_bin_test_aggregation_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_aggregation_LDADD = $(CORE_TEST_LIBS)
+
+tests_bin_test_run_spec_SOURCES = tests/unit/core/test_run_spec.c $(CORE_LAB)
+tests_bin_test_run_spec_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_run_spec_LDADD = $(CORE_TEST_LIBS)
+
+tests_bin_test_plan_of_work_SOURCES = tests/unit/core/test_plan_of_work.c $(CORE_LAB)
+tests_bin_test_plan_of_work_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_plan_of_work_LDADD = $(CORE_TEST_LIBS)
 endif
