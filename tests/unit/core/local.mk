@@ -5,7 +5,10 @@ CORE_TESTS = \
 	tests/bin/test_task \
 	tests/bin/test_aggregation \
 	tests/bin/test_run_spec \
-	tests/bin/test_plan_of_work
+	tests/bin/test_plan_of_work \
+	tests/bin/test_device \
+	tests/bin/test_restart \
+	tests/bin/test_tables
 check_PROGRAMS += $(CORE_TESTS)
 TESTS += $(CORE_TESTS)
 
@@ -35,4 +38,16 @@ tests_bin_test_run_spec_LDADD = $(CORE_TEST_LIBS)
 tests_bin_test_plan_of_work_SOURCES = tests/unit/core/test_plan_of_work.c $(CORE_LAB)
 tests_bin_test_plan_of_work_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_plan_of_work_LDADD = $(CORE_TEST_LIBS)
+
+tests_bin_test_device_SOURCES = tests/unit/core/test_device.c $(CORE_LAB)
+tests_bin_test_device_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_device_LDADD = $(CORE_TEST_LIBS)
+
+tests_bin_test_restart_SOURCES = tests/unit/core/test_restart.c $(CORE_LAB)
+tests_bin_test_restart_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_restart_LDADD = $(CORE_TEST_LIBS)
+
+tests_bin_test_tables_SOURCES = tests/unit/core/test_tables.c $(CORE_LAB)
+tests_bin_test_tables_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_tables_LDADD = $(CORE_TEST_LIBS)
 endif

@@ -1,0 +1,526 @@
+/* Workers, devices, tokens, presence, and what runs make of them. */
+#include "tests/unit/core/lab.h"
+
+#include <math.h>
+
+static const char *secret(struct lab *lab)
+{
+    static int n;
+    return arena_printf(&lab->arena, "%064d", 500000 + ++n);
+}
+
+static enum err enrol(struct lab *lab, const char *body, struct op_worker_register *op)
+{
+    *op =
+        (struct op_worker_register){.base = {.core = lab->core, .arena = &lab->arena, .caller = "enrolment"},
+                                    .body = lab_json(body),
+                                    .token_sha256 = secret(lab)};
+    enum err e = store_write_wait(lab->store, op_worker_register, op);
+    lab->fault = op->base.fault;
+    json_decref(op->body);
+    if (!e)
+        lab_advance(lab);
+    return e;
+}
+
+#define DEVICE(k, n)                                                                                         \
+    "{\"dataset\": \"hand\", \"ordinal\": " #k ", \"num_examples\": " #n ", \"num_test_examples\": 2}"
+#define WORKER(instance, devices)                                                                            \
+    "{\"name\": \"w\", \"instance_id\": \"" instance "\", \"devices\": [" devices "]}"
+
+static size_t claim(struct lab *lab, const char *worker_id, int64_t max, const char *const *holding,
+                    size_t num_holding, struct task_offer **out)
+{
+    struct op_task_claim op = {.base = {.core = lab->core, .arena = &lab->arena},
+                               .worker_id = worker_id,
+                               .device_id = "",
+                               .max = max,
+                               .holding = holding,
+                               .num_holding = num_holding};
+    ck_assert_int_eq(store_write_wait(lab->store, op_task_claim, &op), ERR_OK);
+    *out = op.out;
+    return op.out_count;
+}
+
+static enum err get_token(struct store_txn *txn, void *arg)
+{
+    struct token_row *row = arg, *rows;
+    static struct arena arena = ARENA_INIT(MIB);
+    size_t count;
+    enum err e = store_find(txn, QUERY_TOKEN_BY_SHA256, &arena, 1, &rows, &count, store_text(row->sha256));
+    ck_assert_uint_eq(count, 1);
+    *row = rows[0];
+    return e;
+}
+
+static struct token_row token_of(struct lab *lab, const char *sha256)
+{
+    struct token_row row = {.sha256 = sha256};
+    ck_assert_int_eq(lab->store->ops->read(lab->store, get_token, &row), ERR_OK);
+    return row;
+}
+
+START_TEST(test_a_worker_is_many_devices)
+{
+    struct lab lab;
+    struct op_worker_register op;
+    struct task_offer *offers;
+    lab_open(&lab);
+    ck_assert_int_eq(enrol(&lab, WORKER("i1", DEVICE(0, 4) "," DEVICE(1, 5)), &op), ERR_OK);
+    ck_assert_uint_eq(op.out_num_devices, 2);
+    ck_assert_int_eq(op.out_devices[1].ordinal, 1);
+    ck_assert_int_eq(op.out_devices[1].num_examples, 5);
+    ck_assert_str_eq(op.out_devices[1].worker_id, op.out.id);
+    struct token_row token = token_of(&lab, op.token_sha256);
+    ck_assert_int_eq(token.role, ROLE_WORKER);
+    ck_assert_str_eq(token.worker_id, op.out.id);
+    lab_topics_clear(&lab);
+    const char *id = lab_submit(&lab, "{}");
+    ck_assert(lab_was_notified(&lab, "worker", op.out.id));
+    ck_assert_uint_eq(claim(&lab, op.out.id, 1, NULL, 0, &offers), 1);
+    const char *held = offers[0].task.id;
+    ck_assert_uint_eq(claim(&lab, op.out.id, 10, NULL, 0, &offers), 1);
+    ck_assert_str_ne(offers[0].task.id, held);
+    ck_assert_uint_eq(claim(&lab, op.out.id, 10, NULL, 0, &offers),
+                      0); /* it says nothing: all are under way */
+    /* It says that it holds one: the other was lost. */
+    ck_assert_uint_eq(claim(&lab, op.out.id, 10, &held, 1, &offers), 1);
+    ck_assert_str_ne(offers[0].task.id, held);
+    ck_assert_int_eq(offers[0].task.attempt, 2);
+    ck_assert_int_eq(lab_run(&lab, id).status, RUN_RUNNING);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_a_worker_that_comes_back_is_the_same)
+{
+    struct lab lab;
+    struct op_worker_register first, again;
+    struct task_offer *offers;
+    lab_open(&lab);
+    const char *body = WORKER("i1", DEVICE(0, 4) "," DEVICE(1, 4));
+    ck_assert_int_eq(enrol(&lab, body, &first), ERR_OK);
+    (void)lab_submit(&lab, "{}");
+    ck_assert_uint_eq(claim(&lab, first.out.id, 10, NULL, 0, &offers), 2);
+    const char *task_id = offers[0].task.id;
+    ck_assert_int_eq(enrol(&lab, body, &again), ERR_OK);
+    ck_assert_str_eq(first.out.id, again.out.id);
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_str_eq(first.out_devices[i].id, again.out_devices[i].id);
+    struct token_row token = token_of(&lab, first.token_sha256);
+    ck_assert_int_gt(token.revoked_at, 0);
+    ck_assert_str_eq(token.revoked_reason, TOKEN_REASON_REPLACED);
+    ck_assert_int_eq(token_of(&lab, again.token_sha256).revoked_at, 0);
+    /* Its tasks are ready again at once, with the next attempt. */
+    ck_assert_uint_eq(claim(&lab, again.out.id, 10, NULL, 0, &offers), 2);
+    ck_assert_str_eq(offers[0].task.id, task_id);
+    ck_assert_int_eq(offers[0].task.attempt, 2);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_ordinals_are_given_and_guarded)
+{
+    struct lab lab;
+    struct op_worker_register op;
+    lab_open(&lab);
+#define FREE_DEVICE "{\"dataset\": \"hand\", \"num_examples\": 1}"
+    ck_assert_int_eq(
+        enrol(&lab, WORKER("i1", FREE_DEVICE "," FREE_DEVICE "," DEVICE(7, 1) "," FREE_DEVICE), &op), ERR_OK);
+    static const int64_t expected[] = {0, 1, 7, 8};
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_int_eq(op.out_devices[i].ordinal, expected[i]);
+    const char *ids[] = {op.out_devices[0].id, op.out_devices[3].id};
+    /* Without ordinals, too, it gets its own back. */
+    ck_assert_int_eq(
+        enrol(&lab, WORKER("i1", FREE_DEVICE "," FREE_DEVICE "," DEVICE(7, 1) "," FREE_DEVICE), &op), ERR_OK);
+    ck_assert_str_eq(op.out_devices[0].id, ids[0]);
+    ck_assert_str_eq(op.out_devices[3].id, ids[1]);
+    ck_assert_int_eq(enrol(&lab, WORKER("i2", DEVICE(9, 1) "," DEVICE(7, 1)), &op), ERR_CONFLICT);
+    ck_assert_str_eq(lab.fault.field, "devices[1].ordinal");
+    ck_assert_ptr_nonnull(strstr(lab.fault.detail, "ordinal 7"));
+    ck_assert_int_eq(lab_register(&lab, 8, 1), ERR_CONFLICT);
+    ck_assert_int_eq(lab_register(&lab, 9, 1), ERR_OK); /* the refused worker took nothing */
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_a_worker_that_comes_back_with_less_frees_the_rest)
+{
+    struct lab lab;
+    struct op_worker_register op;
+    lab_open(&lab);
+    ck_assert_int_eq(enrol(&lab, WORKER("i1", DEVICE(0, 4) "," DEVICE(1, 4)), &op), ERR_OK);
+    const char *id = lab_submit(&lab, "{\"num_rounds\": 1}");
+    ck_assert_int_eq(enrol(&lab, WORKER("i1", DEVICE(0, 4)), &op), ERR_OK);
+    struct round_row round = lab_round(&lab, id, 0);
+    ck_assert_int_eq(round.failed, 1);
+    ck_assert_int_eq(enrol(&lab, WORKER("i2", DEVICE(1, 4)), &op), ERR_OK);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_data_may_not_change_silently)
+{
+    struct lab lab;
+    struct op_worker_register op;
+    lab_open(&lab);
+    ck_assert_int_eq(enrol(&lab, WORKER("i1", DEVICE(0, 4)), &op), ERR_OK);
+    ck_assert_int_eq(enrol(&lab, WORKER("i1", DEVICE(0, 5)), &op), ERR_CONFLICT);
+    ck_assert_str_eq(lab.fault.field, "devices[0].num_examples");
+    struct op_device_patch patch = {.base = {.core = lab.core, .arena = &lab.arena},
+                                    .device_id = op.out_devices[0].id,
+                                    .body = lab_json("{\"num_examples\": 5, \"labels\": {\"site\": \"a\"}}")};
+    ck_assert_int_eq(enrol(&lab, WORKER("i1", DEVICE(0, 4)), &op), ERR_OK);
+    patch.device_id = op.out_devices[0].id;
+    ck_assert_int_eq(store_write_wait(lab.store, op_device_patch, &patch), ERR_OK);
+    ck_assert_int_eq(patch.out.num_examples, 5);
+    ck_assert_str_eq(patch.out.labels, "{\"site\":\"a\"}");
+    ck_assert_int_eq(enrol(&lab, WORKER("i1", DEVICE(0, 5)), &op), ERR_OK);
+    json_decref(patch.body);
+    lab_close(&lab);
+}
+END_TEST
+
+static const struct {
+    const char *body, *field;
+    enum err err;
+} bad_workers[] = {
+    {"{}", "name", ERR_MISSING_FIELD},
+    {"{\"name\": \"w\", \"instance_id\": \"i\"}", "devices", ERR_MISSING_FIELD},
+    {"{\"name\": \"w\", \"devices\": []}", "instance_id", ERR_MISSING_FIELD},
+    {WORKER("i", ""), "devices", ERR_INVALID_FIELD},
+    {WORKER("", DEVICE(0, 1)), "instance_id", ERR_INVALID_FIELD},
+    {WORKER("i", "5"), "devices[0]", ERR_INVALID_FIELD},
+    {WORKER("i", "{\"num_examples\": 1}"), "devices[0].dataset", ERR_MISSING_FIELD},
+    {WORKER("i", "{\"dataset\": \"d\"}"), "devices[0].num_examples", ERR_MISSING_FIELD},
+    {WORKER("i", DEVICE(0, 1) "," DEVICE(1, -1)), "devices[1].num_examples", ERR_INVALID_FIELD},
+    {WORKER("i", DEVICE(-1, 1)), "devices[0].ordinal", ERR_INVALID_FIELD},
+    {WORKER("i", DEVICE(0, 1) "," DEVICE(0, 1)), "devices[1].ordinal", ERR_CONFLICT},
+    {WORKER("i", "{\"dataset\": \"d\", \"num_examples\": 1, \"input\": [0]}"), "devices[0].input",
+     ERR_INVALID_FIELD},
+    {WORKER("i", "{\"dataset\": \"d\", \"num_examples\": 1, \"labels\": {\"a\": 1}}"), "devices[0].labels",
+     ERR_INVALID_FIELD},
+    {WORKER("i", "{\"dataset\": \"d\", \"num_examples\": 1, \"gpu\": 1}"), "devices[0].gpu",
+     ERR_UNKNOWN_FIELD},
+};
+
+START_TEST(test_bad_registrations)
+{
+    struct lab lab;
+    struct op_worker_register op;
+    lab_open(&lab);
+    for (size_t i = 0; i < sizeof bad_workers / sizeof *bad_workers; i++) {
+        enum err e = enrol(&lab, bad_workers[i].body, &op);
+        ck_assert_msg(e == bad_workers[i].err, "%s: %s", bad_workers[i].body, err_name(e));
+        ck_assert_msg(strcmp(lab.fault.field, bad_workers[i].field) == 0, "%s: \"%s\"", bad_workers[i].body,
+                      lab.fault.field);
+    }
+    ck_assert_int_eq(enrol(&lab, WORKER("i", DEVICE(0, 1)), &op), ERR_OK);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_a_revoked_device_fails_its_task_and_another_takes_its_place)
+{
+    struct lab lab;
+    struct task_offer offer;
+    lab_open(&lab);
+    lab_devices(&lab, 2, 4);
+    const char *id = lab_submit(&lab, "{\"num_rounds\": 3}");
+    struct op_revoke op = {.base = {.core = lab.core, .arena = &lab.arena}, .id = lab.devices[1]};
+    ck_assert_int_eq(store_write_wait(lab.store, op_device_revoke, &op), ERR_OK);
+    ck_assert_int_eq(store_write_wait(lab.store, op_device_revoke, &op), ERR_OK);
+    ck_assert(!lab_claim(&lab, 1, &offer));
+    lab_work(&lab, 0, 1, 0);
+    struct round_row round = lab_round(&lab, id, 0);
+    ck_assert_int_eq(round.received, 1);
+    ck_assert_int_eq(round.failed, 1);
+    /* Nobody is there for ordinal 1: its next task fails at once, and the round needs no clock. */
+    ck_assert_int_eq(lab_round(&lab, id, 1).failed, 1);
+    ck_assert_int_eq(lab_register(&lab, 1, 6), ERR_OK);
+    lab_work(&lab, 0, 1, 0);
+    ck_assert(lab_claim(&lab, 1, &offer)); /* round 2 has the new device, with its own size */
+    ck_assert_int_eq(offer.task.round, 2);
+    ck_assert_int_eq(offer.task.num_examples, 6);
+    lab_answer(&lab, &offer, 1, 0);
+    lab_work(&lab, 0, 1, 0);
+    ck_assert_int_eq(lab_round(&lab, id, 2).received, 2);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_a_revoked_worker_ends_with_all_it_has)
+{
+    struct lab lab;
+    struct op_worker_register op;
+    lab_open(&lab);
+    ck_assert_int_eq(enrol(&lab, WORKER("i1", DEVICE(0, 4) "," DEVICE(1, 4)), &op), ERR_OK);
+    const char *id = lab_submit(&lab, "{\"num_rounds\": 1}");
+    struct op_revoke revoke = {.base = {.core = lab.core, .arena = &lab.arena}, .id = op.out.id};
+    ck_assert_int_eq(store_write_wait(lab.store, op_worker_revoke, &revoke), ERR_OK);
+    ck_assert_int_gt(token_of(&lab, op.token_sha256).revoked_at, 0);
+    lab_advance(&lab);
+    ck_assert_int_eq(lab_round(&lab, id, 0).failed, 2);
+    ck_assert_int_eq(lab_round(&lab, id, 0).outcome, ROUND_SKIPPED);
+    ck_assert_int_eq(enrol(&lab, WORKER("i1", DEVICE(0, 4)), &op), ERR_FORBIDDEN);
+    ck_assert_int_eq(enrol(&lab, WORKER("i2", DEVICE(0, 4)), &op), ERR_OK);
+    revoke.id = "nobody";
+    ck_assert_int_eq(store_write_wait(lab.store, op_worker_revoke, &revoke), ERR_NOT_FOUND);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_tokens)
+{
+    struct lab lab;
+    lab_open(&lab);
+    struct op_token_create op = {.base = {.core = lab.core, .arena = &lab.arena, .caller = "root"},
+                                 .name = "ci",
+                                 .role = ROLE_OPERATOR,
+                                 .token_sha256 = secret(&lab)};
+    ck_assert_int_eq(store_write_wait(lab.store, op_token_create, &op), ERR_OK);
+    ck_assert_str_eq(op.out.created_by, "root");
+    const char *token_id = op.out.id;
+    ck_assert_int_eq(store_write_wait(lab.store, op_token_create, &op), ERR_CONFLICT);
+    struct op_token_create bad = op;
+    bad.token_sha256 = "short";
+    ck_assert_int_eq(store_write_wait(lab.store, op_token_create, &bad), ERR_INVALID_FIELD);
+    bad.token_sha256 = secret(&lab);
+    bad.role = 3;
+    ck_assert_int_eq(store_write_wait(lab.store, op_token_create, &bad), ERR_INVALID_FIELD);
+    bad.role = ROLE_VIEWER;
+    bad.expires_at = lab.clock.ms;
+    ck_assert_int_eq(store_write_wait(lab.store, op_token_create, &bad), ERR_INVALID_FIELD);
+    struct op_revoke revoke = {.base = {.core = lab.core, .arena = &lab.arena}, .id = token_id};
+    ck_assert_int_eq(store_write_wait(lab.store, op_token_revoke, &revoke), ERR_OK);
+    int64_t at = token_of(&lab, op.token_sha256).revoked_at;
+    ck_assert_int_eq(at, lab.clock.ms);
+    lab.clock.ms += 5;
+    ck_assert_int_eq(store_write_wait(lab.store, op_token_revoke, &revoke), ERR_OK);
+    ck_assert_int_eq(token_of(&lab, op.token_sha256).revoked_at, at);
+    lab_close(&lab);
+}
+END_TEST
+
+static enum err get_device(struct store_txn *txn, void *arg)
+{
+    static struct arena arena = ARENA_INIT(MIB);
+    return store_get(txn, RECORD_DEVICE, &arena, arg);
+}
+
+static struct device_row device(struct lab *lab, int64_t ordinal)
+{
+    struct device_row row;
+    record_init(RECORD_DEVICE, &row);
+    row.id = lab->devices[ordinal];
+    ck_assert_int_eq(lab->store->ops->read(lab->store, get_device, &row), ERR_OK);
+    return row;
+}
+
+START_TEST(test_silence_is_suspect_then_offline_and_a_word_is_online)
+{
+    struct lab lab;
+    lab_open(&lab);
+    lab_devices(&lab, 1, 4);
+    struct device_row d = device(&lab, 0);
+    ck_assert_int_eq(core_device_presence(lab.core, &d), PRESENCE_ONLINE);
+    lab_wait(&lab, 30000);
+    ck_assert_int_eq(core_device_presence(lab.core, &d), PRESENCE_ONLINE);
+    lab_topics_clear(&lab);
+    lab_wait(&lab, 1);
+    ck_assert_int_eq(core_device_presence(lab.core, &d), PRESENCE_SUSPECT);
+    ck_assert(lab_was_notified(&lab, "events", "")); /* device_status, by the clock alone */
+    core_seen(lab.core, "", d.id);
+    ck_assert_int_eq(core_device_presence(lab.core, &d), PRESENCE_ONLINE);
+    ck_assert_int_eq(core_device_last_seen(lab.core, &d), lab.clock.ms);
+    lab_wait(&lab, 120001);
+    ck_assert_int_eq(core_device_presence(lab.core, &d), PRESENCE_OFFLINE);
+    lab_restart(&lab);
+    d = device(&lab, 0);
+    ck_assert_int_eq(core_device_presence(lab.core, &d), PRESENCE_OFFLINE);
+    d.revoked_at = 1;
+    ck_assert_int_eq(core_device_presence(lab.core, &d), PRESENCE_REVOKED);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_being_seen_survives_a_restart)
+{
+    struct lab lab;
+    lab_open(&lab);
+    lab_devices(&lab, 1, 4);
+    struct device_row d = device(&lab, 0);
+    for (int i = 0; i < 12; i++) {
+        core_seen(lab.core, "", d.id);
+        lab_wait(&lab, 10000);
+    }
+    lab_restart(&lab);
+    d = device(&lab, 0);
+    ck_assert_int_ge(d.last_seen_at, lab.clock.ms - 70000); /* written now and then */
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_a_device_is_online_with_its_worker)
+{
+    struct lab lab;
+    struct op_worker_register op;
+    lab_open(&lab);
+    ck_assert_int_eq(enrol(&lab, WORKER("i1", DEVICE(0, 4)), &op), ERR_OK);
+    lab_wait(&lab, 50000);
+    ck_assert_int_eq(core_worker_presence(lab.core, &op.out), PRESENCE_SUSPECT);
+    ck_assert_int_eq(core_device_presence(lab.core, &op.out_devices[0]), PRESENCE_SUSPECT);
+    core_seen(lab.core, op.out.id, "");
+    ck_assert_int_eq(core_worker_presence(lab.core, &op.out), PRESENCE_ONLINE);
+    ck_assert_int_eq(core_device_presence(lab.core, &op.out_devices[0]), PRESENCE_ONLINE);
+    lab_close(&lab);
+}
+END_TEST
+
+#define REASON(lab, id) lab_run(lab, id).status_reason
+
+START_TEST(test_waiting_says_for_what)
+{
+    struct lab lab;
+    lab_open(&lab);
+    const char *many = lab_submit(&lab, "{\"selection\": {\"population\": 40}}");
+    const char *any = lab_submit(&lab, "{\"selection\": {\"population\": null, \"devices_per_round\": 3}}");
+    const char *nameless = lab_submit(&lab, "{\"dataset\": null, \"selection\": {\"population\": 2}}");
+    const char *labelled =
+        lab_submit(&lab, "{\"selection\": {\"population\": 2, \"require_labels\": {\"site\": \"a\"}}}");
+    ck_assert_str_eq(REASON(&lab, nameless),
+                     "waiting for devices: none is registered, and the run names no dataset");
+    ck_assert_int_eq(lab_register(&lab, 0, 4), ERR_OK);
+    ck_assert_int_eq(lab_register(&lab, 2, 4), ERR_OK);
+    ck_assert_str_eq(
+        REASON(&lab, many),
+        "waiting for devices: 2 of 40 of dataset \"hand\" registered; missing ordinals 1, 3, 4, 5, "
+        "6, 7, 8, 9, ...");
+    ck_assert_str_eq(REASON(&lab, any),
+                     "waiting for devices: 2 of at least 3 of dataset \"hand\" registered");
+    ck_assert_str_eq(REASON(&lab, nameless),
+                     "waiting for devices: 1 of 2 of dataset \"hand\" registered; missing ordinals 1");
+    ck_assert_str_eq(REASON(&lab, labelled), "waiting for devices: 0 of 2 of dataset \"hand\" registered "
+                                             "with the required labels; missing ordinals 0, 1");
+    ck_assert_int_eq(lab_register(&lab, 1, 4), ERR_OK);
+    ck_assert_int_eq(lab_run(&lab, nameless).status, RUN_RUNNING);
+    ck_assert_str_eq(lab_run(&lab, nameless).dataset, "hand");
+    ck_assert_int_eq(lab_run(&lab, any).status, RUN_RUNNING);
+    ck_assert_int_eq(lab_run(&lab, any).population, 3);
+    ck_assert_int_eq(lab_run(&lab, any).is_deterministic, 0); /* whoever was there */
+    ck_assert_int_eq(lab_run(&lab, many).status, RUN_WAITING_FOR_DEVICES);
+    for (int k = 0; k < 2; k++) {
+        struct op_device_patch patch = {.base = {.core = lab.core, .arena = &lab.arena},
+                                        .device_id = lab.devices[k],
+                                        .body =
+                                            lab_json("{\"labels\": {\"site\": \"a\", \"os\": \"debian\"}}")};
+        ck_assert_int_eq(store_write_wait(lab.store, op_device_patch, &patch), ERR_OK);
+        json_decref(patch.body);
+        lab_advance(&lab);
+    }
+    ck_assert_int_eq(lab_run(&lab, labelled).status, RUN_RUNNING);
+    ck_assert_uint_eq(lab_count_events(&lab, any, "devices_frozen"), 1);
+    ck_assert_uint_ge(lab_count_events(&lab, any, "run_waiting"), 2);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_several_datasets_need_a_name)
+{
+    struct lab lab;
+    struct op_worker_register op;
+    lab_open(&lab);
+    lab_devices(&lab, 2, 4);
+    ck_assert_int_eq(enrol(&lab, WORKER("i1", "{\"dataset\": \"other\", \"num_examples\": 1}"), &op), ERR_OK);
+    const char *id = lab_submit(&lab, "{\"dataset\": null}");
+    ck_assert_int_eq(lab_run(&lab, id).status, RUN_WAITING_FOR_DEVICES);
+    ck_assert_ptr_nonnull(strstr(REASON(&lab, id), "several"));
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_devices_whose_data_do_not_fit_fail_the_run)
+{
+    struct lab lab;
+    lab_open(&lab);
+    lab_devices(&lab, 2, 4); /* 2 features, 2 classes */
+    const char *id = lab_submit(&lab, "{\"model\": {\"input\": [3]}}");
+    struct run_row run = lab_run(&lab, id);
+    ck_assert_int_eq(run.outcome, RUN_FAILED);
+    ck_assert_ptr_nonnull(strstr(run.status_reason, "2 features"));
+    ck_assert_ptr_nonnull(strstr(run.status_reason, "takes 3"));
+    struct op_worker_register op;
+    ck_assert_int_eq(
+        enrol(
+            &lab,
+            WORKER("i1", "{\"dataset\": \"letters\", \"num_examples\": 1, \"input\": [2], \"classes\": 26}"),
+            &op),
+        ERR_OK);
+    id = lab_submit(
+        &lab, "{\"dataset\": \"letters\", \"selection\": {\"devices_per_round\": 1, \"population\": 1}}");
+    ck_assert_int_eq(lab_run(&lab, id).outcome, RUN_FAILED);
+    ck_assert_ptr_nonnull(strstr(REASON(&lab, id), "26 classes"));
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_without_a_population_the_silent_are_left_out)
+{
+    struct lab lab;
+    lab_open(&lab);
+    lab_devices(&lab, 4, 4);
+    lab_wait(&lab, 50000);
+    core_seen(lab.core, "", lab.devices[1]);
+    core_seen(lab.core, "", lab.devices[3]);
+    const char *two = lab_submit(&lab, "{\"selection\": {\"population\": null, \"devices_per_round\": 2}}");
+    ck_assert_int_eq(lab_run(&lab, two).population, 2);
+    const char *three = lab_submit(&lab, "{\"selection\": {\"population\": null, \"devices_per_round\": 3}}");
+    ck_assert_int_eq(lab_run(&lab, three).population, 4); /* too few are there: the others, too */
+    struct task_offer offer;
+    ck_assert(lab_claim(&lab, 1, &offer));
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_progress_is_remembered_until_the_task_ends)
+{
+    struct lab lab;
+    struct task_offer offer;
+    int64_t steps;
+    double loss;
+    lab_open(&lab);
+    lab_devices(&lab, 2, 4);
+    (void)lab_submit(&lab, "{}");
+    ck_assert(lab_claim(&lab, 0, &offer));
+    ck_assert(!core_progress_get(lab.core, offer.task.id, &steps, &loss));
+    core_progress_set(lab.core, offer.task.id, 3, 0.5);
+    ck_assert(core_progress_get(lab.core, offer.task.id, &steps, &loss));
+    ck_assert(steps == 3 && loss == 0.5);
+    lab_answer(&lab, &offer, 1, 0);
+    ck_assert(!core_progress_get(lab.core, offer.task.id, &steps, &loss));
+    lab_close(&lab);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {test_a_worker_is_many_devices,
+                                  test_a_worker_that_comes_back_is_the_same,
+                                  test_ordinals_are_given_and_guarded,
+                                  test_a_worker_that_comes_back_with_less_frees_the_rest,
+                                  test_data_may_not_change_silently,
+                                  test_bad_registrations,
+                                  test_a_revoked_device_fails_its_task_and_another_takes_its_place,
+                                  test_a_revoked_worker_ends_with_all_it_has,
+                                  test_tokens,
+                                  test_silence_is_suspect_then_offline_and_a_word_is_online,
+                                  test_being_seen_survives_a_restart,
+                                  test_a_device_is_online_with_its_worker,
+                                  test_waiting_says_for_what,
+                                  test_several_datasets_need_a_name,
+                                  test_devices_whose_data_do_not_fit_fail_the_run,
+                                  test_without_a_population_the_silent_are_left_out,
+                                  test_progress_is_remembered_until_the_task_ends};
+    return unit_run("device", tests, sizeof tests / sizeof *tests);
+}
