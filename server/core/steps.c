@@ -197,7 +197,7 @@ enum err step_do(struct core *c, const struct due_run *due, bool *out_has_more)
         break;
     }
     if (e)
-        log_error("core", "run %s: %s %s", due->id, err_name(e), op.base.fault.detail);
+        log_error("core", "run %s: %s %s; trying again", due->id, err_name(e), op.base.fault.detail);
     *out_has_more = !e && op.has_more;
     arena_release(&arena);
     return e;

@@ -54,7 +54,17 @@ enum err tensor_file_open(struct blobs *blobs, int64_t blob_id, const struct ten
         out->data_offset = h.header_bytes;
         e = places_find(&h, table, prefix, arena, out);
     }
-    return e == ERR_OK || e == ERR_NO_MEMORY ? e : ERR_CORRUPT;
+    switch (e) {
+    case ERR_INVALID_SAFETENSORS:
+    case ERR_NAME_MISMATCH:
+    case ERR_SHAPE_MISMATCH:
+    case ERR_DTYPE_MISMATCH:
+    case ERR_NOT_FOUND:
+    case ERR_RANGE_NOT_SATISFIABLE:
+        return ERR_CORRUPT;
+    default: /* of the storage or of memory: another try may succeed */
+        return e;
+    }
 }
 
 enum err tensor_file_read_bytes(const struct tensor_file *f, size_t index, int64_t first, size_t n, void *out)

@@ -37,11 +37,10 @@ static void core_start(struct lab *lab)
     ck_assert_msg(core_recover(lab->core, &fault) == ERR_OK, "%s", fault.detail);
 }
 
-void lab_open_over(struct lab *lab, struct store *store)
+void lab_open_over(struct lab *lab, struct store *store, struct blobs *blobs)
 {
-    *lab = (struct lab){.store = store, .clock = {LAB_START_MS}};
+    *lab = (struct lab){.store = store, .blobs = blobs, .clock = {LAB_START_MS}};
     arena_init(&lab->arena, 256 * MIB);
-    ck_assert_int_eq(blobs_memory_open(&lab->blobs), ERR_OK);
     lab->store->ops->listen(lab->store, lab_notified, lab);
     core_start(lab);
 }
@@ -49,8 +48,10 @@ void lab_open_over(struct lab *lab, struct store *store)
 void lab_open(struct lab *lab)
 {
     struct store *store;
+    struct blobs *blobs;
     ck_assert_int_eq(store_memory_open(&store), ERR_OK);
-    lab_open_over(lab, store);
+    ck_assert_int_eq(blobs_memory_open(&blobs), ERR_OK);
+    lab_open_over(lab, store, blobs);
 }
 
 void lab_close(struct lab *lab)
@@ -67,10 +68,20 @@ void lab_restart(struct lab *lab)
     core_start(lab);
 }
 
+static bool helps_to_retry(enum err e)
+{
+    return e == ERR_STORAGE_FULL || e == ERR_UNAVAILABLE;
+}
+
 int64_t lab_advance(struct lab *lab)
 {
     int64_t next_ms;
-    ck_assert_int_eq(core_advance(lab->core, &next_ms), ERR_OK);
+    enum err e;
+    do {
+        e = core_advance(lab->core, &next_ms);
+        ck_assert_msg(!e || next_ms <= lab->clock.ms + 1000, "after an error it says when to try again");
+    } while (helps_to_retry(e));
+    ck_assert_int_eq(e, ERR_OK);
     return next_ms;
 }
 
@@ -102,7 +113,10 @@ static struct op_base base_of(struct lab *lab)
 
 static enum err write_op(struct lab *lab, store_fn fn, void *op)
 {
-    enum err e = store_write_wait(lab->store, fn, op);
+    enum err e;
+    do
+        e = store_write_wait(lab->store, fn, op);
+    while (helps_to_retry(e));
     lab->fault = ((struct op_base *)op)->fault;
     return e;
 }
@@ -243,11 +257,22 @@ struct task_report lab_report(struct lab *lab, const struct task_offer *offer, i
     return r;
 }
 
+static bool put_bytes(struct blobs *b, const void *bytes, size_t n, int64_t *out_id)
+{
+    struct blob_put *put;
+    if (b->ops->put_begin(b, &put))
+        return false;
+    if (b->ops->put_write(put, bytes, n)) {
+        b->ops->put_abort(put);
+        return false;
+    }
+    return b->ops->put_end(put, out_id) == ERR_OK;
+}
+
 int64_t lab_put_file(struct lab *lab, const struct task_offer *offer, const float values[LAB_PARAMS],
                      char out_sha[65], int64_t *out_size)
 {
     struct arch *arch;
-    struct blob_put *put;
     struct buf file = BUF_INIT(64 * KIB);
     struct fault fault = FAULT_NONE;
     int64_t blob_id;
@@ -257,9 +282,8 @@ int64_t lab_put_file(struct lab *lab, const struct task_offer *offer, const floa
     ck_assert_int_eq(safetensors_encode(&arch->tensors, offer->task.type == TASK_EVALUATE ? "grad." : "",
                                         values, lab->carried, NULL, 0, &file),
                      ERR_OK);
-    ck_assert_int_eq(lab->blobs->ops->put_begin(lab->blobs, &put), ERR_OK);
-    ck_assert_int_eq(lab->blobs->ops->put_write(put, file.data, file.len), ERR_OK);
-    ck_assert_int_eq(lab->blobs->ops->put_end(put, &blob_id), ERR_OK);
+    while (!put_bytes(lab->blobs, file.data, file.len, &blob_id))
+        ;
     ck_assert_int_eq(sha256_hex(file.data, file.len, out_sha), ERR_OK);
     *out_size = (int64_t)file.len;
     buf_release(&file);

@@ -32,8 +32,9 @@ struct lab {
 };
 
 void lab_open(struct lab *lab);
-/* Over a store of the test's own (which owns `memory` as well). */
-void lab_open_over(struct lab *lab, struct store *store);
+/* Over a store and blobs of the test's own; lab_close closes them. Operations that such a store refuses with
+ * ERR_STORAGE_FULL or ERR_UNAVAILABLE are tried again, as clients do. */
+void lab_open_over(struct lab *lab, struct store *store, struct blobs *blobs);
 void lab_close(struct lab *lab);
 /* A new core on what the old one left, as after a crash of the process. */
 void lab_restart(struct lab *lab);

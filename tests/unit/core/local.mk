@@ -8,7 +8,8 @@ CORE_TESTS = \
 	tests/bin/test_plan_of_work \
 	tests/bin/test_device \
 	tests/bin/test_restart \
-	tests/bin/test_tables
+	tests/bin/test_tables \
+	tests/bin/test_failures
 check_PROGRAMS += $(CORE_TESTS)
 TESTS += $(CORE_TESTS)
 
@@ -50,4 +51,9 @@ tests_bin_test_restart_LDADD = $(CORE_TEST_LIBS)
 tests_bin_test_tables_SOURCES = tests/unit/core/test_tables.c $(CORE_LAB)
 tests_bin_test_tables_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_tables_LDADD = $(CORE_TEST_LIBS)
+
+tests_bin_test_failures_SOURCES = tests/unit/core/test_failures.c tests/unit/core/flaky_store.c \
+	tests/unit/core/flaky_store.h $(CORE_LAB)
+tests_bin_test_failures_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_failures_LDADD = $(CORE_TEST_LIBS)
 endif

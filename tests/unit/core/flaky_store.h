@@ -1,0 +1,21 @@
+/* A store and a blob store whose n-th call fails, over real ones: whatever fails, nothing may be half done.
+ */
+#ifndef FEDLANE_TESTS_UNIT_CORE_FLAKY_STORE_H
+#define FEDLANE_TESTS_UNIT_CORE_FLAKY_STORE_H
+
+#include <stdbool.h>
+#include "server/store/blobs.h"
+#include "server/store/store.h"
+
+/* Shared by both: calls are counted down, and the one that finds 0 left fails with ERR_STORAGE_FULL. Below 0:
+ * none fails. */
+struct flaky {
+    int64_t left, calls;
+    int64_t failures;
+};
+
+enum err flaky_store_open(struct flaky *f,
+                          struct store **out) MUST_CHECK; /* over a memory store; closes it too */
+enum err flaky_blobs_open(struct flaky *f, struct blobs **out) MUST_CHECK;
+
+#endif
