@@ -66,8 +66,8 @@ enum err safetensors_encode_header(const struct tensor_table *table, const char 
                                    struct buf *out) MUST_CHECK;
 
 /* Checks a file as it streams by, in pieces of any size, without holding its data: length field, header (at
- * most LIMIT_SAFETENSORS_HEADER), match against the table as soon as the header is there, every parameter
- * finite, exact size. */
+ * most 64 KiB and 2 KiB for each tensor of the table, never above LIMIT_SAFETENSORS_HEADER; decode has the
+ * same limit), match against the table as soon as the header is there, every parameter finite, exact size. */
 struct safetensors_stream;
 enum err safetensors_stream_new(const struct tensor_table *table, const char *prefix, struct arena *arena,
                                 struct safetensors_stream **out) MUST_CHECK;
