@@ -1,6 +1,7 @@
 #include "tests/unit/core/lab.h"
 
 #include <math.h>
+#include <pthread.h>
 
 /* -- the machine
  * ------------------------------------------------------------------------------------------------- */
@@ -16,11 +17,16 @@ static enum err lab_entropy(void *ctx, void *out, size_t n)
     return ERR_OK;
 }
 
+/* They come from whichever thread commits. */
+static pthread_mutex_t topics_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static void lab_notified(void *ctx, const char *topic)
 {
     struct lab *lab = ctx;
+    pthread_mutex_lock(&topics_lock);
     if (lab->num_topics < LAB_MAX_TOPICS)
         (void)snprintf(lab->topics[lab->num_topics++], sizeof lab->topics[0], "%s", topic);
+    pthread_mutex_unlock(&topics_lock);
 }
 
 static void core_start(struct lab *lab)

@@ -9,7 +9,8 @@ CORE_TESTS = \
 	tests/bin/test_device \
 	tests/bin/test_restart \
 	tests/bin/test_tables \
-	tests/bin/test_failures
+	tests/bin/test_failures \
+	tests/bin/test_threads
 check_PROGRAMS += $(CORE_TESTS)
 TESTS += $(CORE_TESTS)
 
@@ -56,4 +57,8 @@ tests_bin_test_failures_SOURCES = tests/unit/core/test_failures.c tests/unit/cor
 	tests/unit/core/flaky_store.h $(CORE_LAB)
 tests_bin_test_failures_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_failures_LDADD = $(CORE_TEST_LIBS)
+
+tests_bin_test_threads_SOURCES = tests/unit/core/test_threads.c $(CORE_LAB)
+tests_bin_test_threads_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_threads_LDADD = $(CORE_TEST_LIBS)
 endif
