@@ -167,15 +167,15 @@ static enum err keep_fitting(struct work *w, const struct plan *plan, bool must_
 /* Without a population: those who are there. The silent ones only where the others are too few. */
 static size_t keep_online(struct work *w, struct device_row *rows, size_t count, int64_t wanted)
 {
-    struct device_row *online = arena_calloc(w->arena, count, sizeof *rows);
-    size_t n = 0;
-    for (size_t i = 0; i < count && online; i++)
-        if (core_device_presence(w->core, &rows[i]) == PRESENCE_ONLINE)
-            online[n++] = rows[i];
-    if ((int64_t)n < wanted)
+    size_t online = 0, kept = 0;
+    for (size_t i = 0; i < count; i++)
+        online += core_device_presence(w->core, &rows[i]) == PRESENCE_ONLINE;
+    if ((int64_t)online < wanted)
         return count;
-    memcpy(rows, online, n * sizeof *rows);
-    return n;
+    for (size_t i = 0; i < count && kept < online; i++)
+        if (core_device_presence(w->core, &rows[i]) == PRESENCE_ONLINE)
+            rows[kept++] = rows[i];
+    return kept;
 }
 
 enum err population_freeze(struct work *w, struct run_row *run, const struct plan *plan, bool *out_is_there,

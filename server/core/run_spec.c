@@ -1,5 +1,6 @@
 #include "server/core/run_spec.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "common/base/limits.h"
 #include "common/base/str.h"
@@ -109,11 +110,7 @@ static enum err section_parse(json_t *doc, const char *name, const struct json_f
 {
     json_t *section = NULL;
     char prefix[32];
-    size_t len = strlen(name);
-    if (len + 2 > sizeof prefix)
-        bug("section name %s", name);
-    memcpy(prefix, name, len);
-    memcpy(prefix + len, ".", 2);
+    (void)snprintf(prefix, sizeof prefix, "%s.", name);
     enum err e = section_get(doc, name, &section);
     return e ? e : json_spec_parse(section, fields, n, JSON_REFUSE_UNKNOWN, prefix, arena, out, fault);
 }

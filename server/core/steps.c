@@ -10,9 +10,9 @@
 struct step_op {
     struct op_base base;
     const struct due_run *due;
-    const struct round_result *result;
-    bool is_used;  /* the result went into the store */
-    bool has_more; /* what it did made more work */
+    struct round_result result; /* of the work before the transaction */
+    bool is_used;               /* the result went into the store */
+    bool has_more;              /* what it did made more work */
     int64_t *garbage;
     size_t num_garbage;
 };
@@ -32,7 +32,7 @@ static enum err op_close(struct store_txn *txn, void *arg)
     if (e || round.status != ROUND_AGGREGATING)
         return e;
     a->is_used = a->has_more = true;
-    return round_close(&w, &run, &round, a->result, &a->garbage, &a->num_garbage);
+    return round_close(&w, &run, &round, &a->result, &a->garbage, &a->num_garbage);
 }
 
 struct aggregation_arg {
@@ -50,17 +50,15 @@ static enum err read_aggregation(struct store_txn *txn, void *arg)
 static enum err do_aggregation(struct core *c, struct step_op *op)
 {
     struct aggregation_arg a = {.arena = op->base.arena, .due = op->due};
-    struct round_result result = {0};
     enum err e = c->store->ops->read(c->store, read_aggregation, &a);
     if (!e)
-        e = aggregation_run(c, &a.in, op->base.arena, &result);
-    op->result = &result;
+        e = aggregation_run(c, &a.in, op->base.arena, &op->result);
     if (!e)
         e = store_write_wait(c->store, op_close, op);
     if (!e)
         blobs_remove(c, op->garbage, op->num_garbage);
-    if ((e || !op->is_used) && result.has_model)
-        blobs_remove(c, &result.blob_id, 1);
+    if ((e || !op->is_used) && op->result.has_model)
+        blobs_remove(c, &op->result.blob_id, 1);
     plan_free(a.in.plan);
     return e;
 }
@@ -134,10 +132,10 @@ static enum err op_model(struct store_txn *txn, void *arg)
         return e;
     record_init(RECORD_MODEL, &model);
     model.run_id = run.id;
-    model.blob_id = a->result->blob_id;
-    model.size_bytes = a->result->size_bytes;
-    model.weights_sha256 = a->result->weights_sha256;
-    model.aggregate_sha256 = a->result->aggregate_sha256;
+    model.blob_id = a->result.blob_id;
+    model.size_bytes = a->result.size_bytes;
+    model.weights_sha256 = a->result.weights_sha256;
+    model.aggregate_sha256 = a->result.aggregate_sha256;
     model.created_at = w.now_ms;
     a->is_used = a->has_more = true;
     return store_insert(txn, RECORD_MODEL, &model);
@@ -162,15 +160,13 @@ static enum err read_plan(struct store_txn *txn, void *arg)
 static enum err do_model(struct core *c, struct step_op *op)
 {
     struct plan_arg a = {.arena = op->base.arena, .run_id = op->due->id};
-    struct round_result result = {0};
     enum err e = c->store->ops->read(c->store, read_plan, &a);
     if (!e)
-        e = aggregation_init_model(c, a.plan, &result);
-    op->result = &result;
+        e = aggregation_init_model(c, a.plan, &op->result);
     if (!e)
         e = store_write_wait(c->store, op_model, op);
-    if ((e || !op->is_used) && result.has_model)
-        blobs_remove(c, &result.blob_id, 1);
+    if ((e || !op->is_used) && op->result.has_model)
+        blobs_remove(c, &op->result.blob_id, 1);
     plan_free(a.plan);
     return e;
 }

@@ -1,5 +1,6 @@
 #include "server/core/tensor_file.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static enum err header_read(struct blobs *blobs, int64_t blob_id, struct arena *arena,
@@ -25,15 +26,11 @@ static enum err places_find(const struct safetensors_header *h, const struct ten
                             const char *prefix, struct arena *arena, struct tensor_file *out)
 {
     char name[2 * LIMIT_TENSOR_NAME];
-    size_t len = strlen(prefix);
-    if (len > LIMIT_TENSOR_NAME - 1)
-        bug("prefix %s", prefix);
-    memcpy(name, prefix, len);
     out->places = arena_calloc(arena, table->count, sizeof *out->places);
     if (!out->places)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < table->count; i++) {
-        memcpy(name + len, table->items[i].name, strlen(table->items[i].name) + 1);
+        (void)snprintf(name, sizeof name, "%s%s", prefix, table->items[i].name);
         const struct safetensors_entry *entry = safetensors_find(h, name);
         if (entry)
             out->places[i] = (struct tensor_place){.begin = entry->begin, .dtype = entry->dtype};
