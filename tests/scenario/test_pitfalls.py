@@ -170,7 +170,7 @@ def test_bad_updates_are_refused_named_and_not_counted(lab):
     nan, infinity = float("nan"), float("inf")
     error(one.put(task, one.body(task, nan)), 422, "non_finite", "0.weight")
     error(one.put(task, one.body(task, infinity)), 422, "non_finite", "0.weight")
-    error(one.put(task, one.body(task, names=("0.wieght", "0.bias"))), 422, "name_mismatch", "0.wieght")
+    error(one.put(task, one.body(task, names=("0.wieght", "0.bias"))), 422, "name_mismatch", "0.weight")
     error(one.put(task, one.body(task, names=("0.weight",), shapes=((2, 2),))), 422, "name_mismatch", "0.bias")
     error(one.put(task, one.body(task, shapes=((4,), (2,)))), 422, "shape_mismatch", "0.weight")
     error(one.put(task, one.body(task, shapes=((2, 3), (2,)))), 422, "shape_mismatch", "0.weight")
