@@ -15,6 +15,17 @@ static enum err get_hello(void *ctx, struct request *rq, struct fault *fault)
         json_pack("{s:s, s:s*, s:s}", "hello", "world", "caller", caller, "remote", request_remote(rq)));
 }
 
+/* Holds the server's thread until the state changes. */
+static enum err get_block(void *ctx, struct request *rq, struct fault *fault)
+{
+    (void)ctx;
+    (void)fault;
+    atomic_fetch_add(&app.calls, 1);
+    while (!atomic_load(&app.state))
+        (void)sched_yield();
+    return reply_empty(rq, 204);
+}
+
 static enum err get_item(void *ctx, struct request *rq, struct fault *fault)
 {
     (void)ctx;
@@ -292,6 +303,7 @@ static const char *const upload_types[] = {"application/vnd.safetensors", "appli
 
 const struct route fixture_routes[] = {
     ROUTE("hello", HTTP_GET, "/hello", get_hello, .roles = 0),
+    ROUTE("block", HTTP_GET, "/block", get_block, .roles = 0),
     ROUTE("secret", HTTP_GET, "/secret", get_hello, .roles = 1),
     ROUTE("secret_upload", HTTP_PUT, "/secret", put_upload, .roles = 1, .body = BODY_STREAM,
           .sink = &upload_ops, .body_limit = 1 << 20),
