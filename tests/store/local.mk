@@ -8,10 +8,16 @@ tests_store_libstoretest_a_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 STORE_TEST_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(SQLITE_CFLAGS)
 STORE_TEST_LIBS = tests/store/libstoretest.a $(SQLITE_STORE_LIBS) $(CHECK_LIBS)
 STORE_TESTS = \
+	tests/bin/test_store_blobs \
 	tests/bin/test_store_queries \
-	tests/bin/test_store_records
+	tests/bin/test_store_records \
+	tests/bin/test_store_writes
 check_PROGRAMS += $(STORE_TESTS)
 TESTS += $(STORE_TESTS)
+
+tests_bin_test_store_blobs_SOURCES = tests/store/test_blobs.c
+tests_bin_test_store_blobs_CFLAGS = $(STORE_TEST_CFLAGS)
+tests_bin_test_store_blobs_LDADD = $(STORE_TEST_LIBS)
 
 tests_bin_test_store_queries_SOURCES = tests/store/test_queries.c
 tests_bin_test_store_queries_CFLAGS = $(STORE_TEST_CFLAGS)
@@ -20,4 +26,8 @@ tests_bin_test_store_queries_LDADD = $(STORE_TEST_LIBS)
 tests_bin_test_store_records_SOURCES = tests/store/test_records.c
 tests_bin_test_store_records_CFLAGS = $(STORE_TEST_CFLAGS)
 tests_bin_test_store_records_LDADD = $(STORE_TEST_LIBS)
+
+tests_bin_test_store_writes_SOURCES = tests/store/test_writes.c
+tests_bin_test_store_writes_CFLAGS = $(STORE_TEST_CFLAGS)
+tests_bin_test_store_writes_LDADD = $(STORE_TEST_LIBS)
 endif

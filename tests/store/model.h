@@ -1,7 +1,7 @@
 /* The store as a plain list of rows, to compare a backend with: slow and obviously right. Its rows borrow
  * their texts. */
-#ifndef TESTS_STORE_MODEL_H
-#define TESTS_STORE_MODEL_H
+#ifndef FEDLANE_TESTS_STORE_MODEL_H
+#define FEDLANE_TESTS_STORE_MODEL_H
 
 #include "tests/store/support.h"
 

@@ -35,8 +35,8 @@ static enum err sqlite_blobs(const char *dir, struct blobs **out, struct fault *
 }
 
 const struct backend backends[] = {
-    {"memory", false, memory_store, memory_blobs},
-    {"sqlite", true, sqlite_store, sqlite_blobs},
+    {"memory", false, false, memory_store, memory_blobs},
+    {"sqlite", true, true, sqlite_store, sqlite_blobs},
 };
 const int num_backends = sizeof backends / sizeof backends[0];
 

@@ -1,6 +1,6 @@
 /* What the store's contract tests share: the backends, a folder for each test, made-up rows. */
-#ifndef TESTS_STORE_SUPPORT_H
-#define TESTS_STORE_SUPPORT_H
+#ifndef FEDLANE_TESTS_STORE_SUPPORT_H
+#define FEDLANE_TESTS_STORE_SUPPORT_H
 
 #include <check.h>
 #include "server/store/blobs.h"
@@ -10,6 +10,7 @@
 struct backend {
     const char *name;
     bool is_durable; /* keeps what was committed when it is opened again in the same folder */
+    bool has_queue;  /* a write returns before its function has run */
     enum err (*open_store)(const char *dir, struct store **out, struct fault *fault);
     enum err (*open_blobs)(const char *dir, struct blobs **out, struct fault *fault);
 };
