@@ -9,9 +9,23 @@ static bool is_taken(int rc)
            rc == SQLITE_CONSTRAINT_ROWID;
 }
 
+/* What the system said last about the database file or its journal; 0 when unknown. */
+static int system_error(sqlite3 *db)
+{
+    int e = sqlite3_system_errno(db);
+    if (!e)
+        (void)sqlite3_file_control(db, NULL, SQLITE_FCNTL_LAST_ERRNO, &e);
+    sqlite3_file *journal = NULL;
+    if (!e)
+        (void)sqlite3_file_control(db, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &journal);
+    if (journal && journal->pMethods)
+        (void)journal->pMethods->xFileControl(journal, SQLITE_FCNTL_LAST_ERRNO, &e);
+    return e;
+}
+
 static enum err io_error(sqlite3 *db)
 {
-    int e = db ? sqlite3_system_errno(db) : 0;
+    int e = db ? system_error(db) : 0;
     return e == ENOSPC || e == EDQUOT || e == EFBIG ? ERR_STORAGE_FULL : ERR_UNAVAILABLE;
 }
 
@@ -45,7 +59,7 @@ enum err db_error(sqlite3 *db, int rc, const char *doing)
     int extended = db && sqlite3_errcode(db) == rc ? sqlite3_extended_errcode(db) : rc;
     if (is_taken(extended))
         return ERR_CONFLICT;
-    int os = db ? sqlite3_system_errno(db) : 0;
+    int os = db && (rc & 0xff) == SQLITE_IOERR ? system_error(db) : 0;
     log_error("store", "%s: %s (%d)%s%s", doing, db ? sqlite3_errmsg(db) : sqlite3_errstr(rc), extended,
               os ? ": " : "", os ? strerror(os) : "");
     return meaning(db, rc);

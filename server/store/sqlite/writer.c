@@ -105,11 +105,8 @@ static void finish_batch(struct writer *w, struct operation *batch, enum err los
     w->operations += n;
     w->commits += lost ? 0 : 1;
     (void)pthread_mutex_unlock(&w->mutex);
-    if (lost) {
-        log_error("store", "%lld operations were refused: their transaction failed (%s)", (long long)n,
-                  err_name(lost));
+    if (lost)
         topics_cut(&w->topics, 0);
-    }
     topics_deliver(&w->topics, w->listener, w->listener_ctx);
     for (struct operation *op = batch, *next; op; op = next) {
         next = op->next;

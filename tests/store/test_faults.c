@@ -1,0 +1,482 @@
+/* The disk fails at every single write and sync in turn, and is killed at any moment: what was acknowledged
+ * stays, what was refused can be tried again. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "common/base/limits.h"
+#include "common/base/rng.h"
+#include "tests/store/fault_vfs.h"
+#include "tests/store/support.h"
+
+#define ARENA ((size_t)64 << 20)
+
+static const struct backend *sqlite_backend(void)
+{
+    for (int i = 0; i < num_backends; i++)
+        if (backends[i].is_durable)
+            return &backends[i];
+    ck_abort_msg("no durable backend");
+}
+
+/* An event whose data depends on its number: what is found must be whole. */
+static void make_data(int64_t seq, char *out, size_t size)
+{
+    size_t n = (size_t)(seq * 37 % 3000) + 1;
+    n = n < size ? n : size - 1;
+    memset(out, 'a' + (int)(seq % 26), n);
+    out[n] = '\0';
+}
+
+struct event {
+    const char *run_id;
+    int64_t seq, blob_id;
+};
+
+static enum err add_event(struct store_txn *txn, void *arg)
+{
+    const struct event *event = arg;
+    char data[4096], type[32];
+    make_data(event->seq, data, sizeof data);
+    (void)snprintf(type, sizeof type, "%lld", (long long)event->blob_id);
+    struct event_row row;
+    record_init(RECORD_EVENT, &row);
+    row.run_id = event->run_id;
+    row.seq = event->seq;
+    row.type = type;
+    row.data = data;
+    return store_insert(txn, RECORD_EVENT, &row);
+}
+
+struct found {
+    const char *run_id;
+    int64_t count, first_missing; /* of seq 1, 2, ... */
+    int64_t *blob_ids;            /* by seq; NULL: not wanted */
+    size_t max;
+    bool has[4096];
+};
+
+static enum err find_events(struct store_txn *txn, void *arg)
+{
+    struct found *found = arg;
+    struct arena arena = ARENA_INIT(ARENA);
+    struct event_row *rows;
+    size_t count;
+    enum err e =
+        store_find(txn, QUERY_EVENTS_OF_RUN, &arena, 0, &rows, &count, store_text(found->run_id), store_any);
+    memset(found->has, 0, sizeof found->has);
+    for (size_t i = 0; !e && i < count; i++) {
+        char data[4096];
+        make_data(rows[i].seq, data, sizeof data);
+        ck_assert_str_eq(rows[i].data, data);
+        ck_assert_int_lt(rows[i].seq, (int64_t)(sizeof found->has));
+        found->has[rows[i].seq] = true;
+        if (found->blob_ids && rows[i].seq < (int64_t)found->max)
+            found->blob_ids[rows[i].seq] = strtoll(rows[i].type, NULL, 10);
+    }
+    found->count = (int64_t)count;
+    arena_release(&arena);
+    return e;
+}
+
+static bool is_storage_error(enum err e)
+{
+    return e == ERR_STORAGE_FULL || e == ERR_UNAVAILABLE;
+}
+
+/* --- metadata --- */
+
+#define NUM_EVENTS 12
+
+/* One run of the program with the n-th disk call failing. False: it has no n-th call. */
+static bool write_with_fault(enum disk_fault kind, int n, int count)
+{
+    const char *dir = make_dir();
+    struct store *store = open_store(sqlite_backend(), dir);
+    bool was_acked[NUM_EVENTS + 1] = {false};
+    struct event event = {"r", 0, 0};
+    fault_vfs_arm(kind, n, count);
+    for (event.seq = 1; event.seq < NUM_EVENTS; event.seq++) {
+        enum err e = store_write_wait(store, add_event, &event);
+        ck_assert_msg(!e || is_storage_error(e), "fault %d: %s", n, err_name(e));
+        was_acked[event.seq] = !e;
+    }
+    bool was_hit = fault_vfs_disarm();
+    event.seq = NUM_EVENTS;
+    ck_err(store_write_wait(store, add_event, &event), ERR_OK);
+    was_acked[NUM_EVENTS] = true;
+    static struct found found;
+    found = (struct found){.run_id = "r"};
+    for (int opened = 0; opened < 2; opened++) {
+        ck_err(store->ops->read(store, find_events, &found), ERR_OK);
+        for (int i = 1; i <= NUM_EVENTS; i++)
+            ck_assert_msg(found.has[i] == was_acked[i], "fault %d, opened %d: event %d is %s", n, opened, i,
+                          found.has[i] ? "there, though refused" : "lost");
+        store->ops->close(store);
+        if (opened == 0)
+            store = open_store(sqlite_backend(), dir);
+    }
+    remove_dir(dir);
+    return was_hit;
+}
+
+START_TEST(metadata_survives_every_single_disk_fault)
+{
+    fault_vfs_install();
+    for (int kind = DISK_FULL; kind <= DISK_BROKEN; kind++) {
+        int n = 0;
+        while (write_with_fault((enum disk_fault)kind, n, 1))
+            n++;
+        ck_assert_int_gt(n, NUM_EVENTS);
+        for (n = 0; n < 30; n += 3)
+            ck_assert(write_with_fault((enum disk_fault)kind, n, 1000000));
+    }
+}
+END_TEST
+
+/* Also while it opens and migrates: refused with a fault, and whole at the next try. */
+START_TEST(opening_survives_every_single_disk_fault)
+{
+    fault_vfs_install();
+    bool was_hit = true;
+    for (int n = 0; was_hit; n++) {
+        const char *dir = make_dir();
+        const struct backend *b = sqlite_backend();
+        struct store *store = NULL;
+        struct blobs *blobs = NULL;
+        struct fault fault = FAULT_NONE;
+        fault_vfs_arm(n % 2 ? DISK_FULL : DISK_BROKEN, n, 1);
+        enum err e = b->open_store(dir, &store, &fault);
+        ck_assert_msg(!e || (is_storage_error(e) && strstr(fault.detail, dir)), "fault %d: %s: %s", n,
+                      err_name(e), fault.detail);
+        enum err e2 = b->open_blobs(dir, &blobs, &fault);
+        ck_assert_msg(!e2 || (is_storage_error(e2) && strstr(fault.detail, dir)), "fault %d: %s: %s", n,
+                      err_name(e2), fault.detail);
+        if (!e)
+            store->ops->close(store);
+        if (!e2)
+            blobs->ops->close(blobs);
+        was_hit = fault_vfs_disarm();
+        store = open_store(b, dir);
+        blobs = open_blobs(b, dir);
+        struct event event = {"r", 1, 0};
+        ck_err(store_write_wait(store, add_event, &event), ERR_OK);
+        store->ops->close(store);
+        blobs->ops->close(blobs);
+        remove_dir(dir);
+    }
+}
+END_TEST
+
+/* --- blobs --- */
+
+static unsigned char blob_byte(int64_t seed, size_t i)
+{
+    return (unsigned char)(seed * 17 + (int64_t)(i * 3 + i / 255));
+}
+
+static enum err put_blob(struct blobs *b, int64_t seed, size_t size, int64_t *out_id)
+{
+    struct blob_put *put;
+    enum err e = b->ops->put_begin(b, &put);
+    if (e)
+        return e;
+    static _Thread_local unsigned char piece[65536];
+    for (size_t done = 0; !e && done < size;) {
+        size_t n = size - done < sizeof piece ? size - done : sizeof piece;
+        for (size_t i = 0; i < n; i++)
+            piece[i] = blob_byte(seed, done + i);
+        e = b->ops->put_write(put, piece, n);
+        done += n;
+    }
+    if (e) {
+        b->ops->put_abort(put);
+        return e;
+    }
+    return b->ops->put_end(put, out_id);
+}
+
+static void check_blob(struct blobs *b, int64_t id, int64_t seed, size_t size)
+{
+    int64_t found = -1;
+    enum err e = b->ops->size(b, id, &found);
+    ck_assert_msg(!e && found == (int64_t)size, "blob %lld: %s, %lld bytes", (long long)id, err_name(e),
+                  (long long)found);
+    unsigned char *bytes = malloc(size + 1);
+    ck_assert_ptr_nonnull(bytes);
+    ck_err(b->ops->read(b, id, 0, bytes, size), ERR_OK);
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] != blob_byte(seed, i))
+            ck_abort_msg("blob %lld is wrong at %zu", (long long)id, i);
+    free(bytes);
+}
+
+#define NUM_BLOBS 6
+static const size_t blob_sizes[NUM_BLOBS] = {31000, 2 * LIMIT_BLOB_CHUNK + 5, 0, 18 * LIMIT_BLOB_CHUNK, 31000,
+                                             70000};
+
+/* A blob that was ended stays, though commits fail, and is durable once one succeeds. */
+static bool blobs_with_fault(enum disk_fault kind, int n, int count)
+{
+    const char *dir = make_dir();
+    struct blobs *blobs = open_blobs(sqlite_backend(), dir);
+    int64_t ids[NUM_BLOBS] = {0}, total = 0;
+    bool is_there[NUM_BLOBS] = {false};
+    fault_vfs_arm(kind, n, count);
+    for (int64_t i = 0; i < NUM_BLOBS; i++) {
+        enum err e = put_blob(blobs, i, blob_sizes[i], &ids[i]);
+        ck_assert(!e || is_storage_error(e));
+        is_there[i] = !e;
+        e = blobs->ops->commit(blobs);
+        ck_assert(!e || is_storage_error(e));
+        if (i == 1 && is_there[0]) {
+            e = blobs->ops->remove(blobs, ids[0]);
+            ck_assert(!e || is_storage_error(e));
+            is_there[0] = e != ERR_OK;
+        }
+    }
+    bool was_hit = fault_vfs_disarm();
+    ck_err(blobs->ops->commit(blobs), ERR_OK);
+    for (int opened = 0; opened < 2; opened++) {
+        total = 0;
+        for (int64_t i = 0; i < NUM_BLOBS; i++) {
+            int64_t size;
+            if (is_there[i])
+                check_blob(blobs, ids[i], i, blob_sizes[i]);
+            else if (ids[i])
+                ck_err(blobs->ops->size(blobs, ids[i], &size), ERR_NOT_FOUND);
+            total += is_there[i] ? (int64_t)blob_sizes[i] : 0;
+        }
+        ck_assert_int_eq(blobs->ops->total_bytes(blobs), total);
+        blobs->ops->close(blobs);
+        if (opened == 0)
+            blobs = open_blobs(sqlite_backend(), dir);
+    }
+    remove_dir(dir);
+    return was_hit;
+}
+
+START_TEST(blobs_survive_every_single_disk_fault)
+{
+    fault_vfs_install();
+    /* The large blob makes many calls that are alike: after the first sixty every 41st. */
+    for (int kind = DISK_FULL; kind <= DISK_BROKEN; kind++) {
+        int n = 0;
+        while (blobs_with_fault((enum disk_fault)kind, n, 1))
+            n += n < 60 ? 1 : 41;
+        ck_assert_int_gt(n, 60);
+        for (n = 0; n < 60; n += 11)
+            ck_assert(blobs_with_fault((enum disk_fault)kind, n, 1000000));
+    }
+}
+END_TEST
+
+/* --- a full disk, by the system's own limit --- */
+
+static enum err commit_blobs(void *ctx)
+{
+    struct blobs *blobs = ctx;
+    return blobs->ops->commit(blobs);
+}
+
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+START_TEST(a_full_disk_is_storage_full_and_loses_nothing)
+{
+    (void)signal(SIGXFSZ, SIG_IGN);
+    struct rlimit before;
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const char *dir = make_dir();
+    struct store *store = open_store(sqlite_backend(), dir);
+    struct blobs *blobs = open_blobs(sqlite_backend(), dir);
+    store->ops->before_commit(store, commit_blobs, blobs);
+    limit_files(2 << 20);
+    int64_t ids[200] = {0};
+    struct event event = {"r", 0, 0};
+    int num_kept = 0, num_refused = 0;
+    while (event.seq < 150) {
+        event.seq++;
+        enum err e = put_blob(blobs, event.seq, 31000, &event.blob_id);
+        ck_assert(!e || e == ERR_STORAGE_FULL);
+        if (!e)
+            e = store_write_wait(store, add_event, &event);
+        ck_assert_msg(!e || e == ERR_STORAGE_FULL, "%s", err_name(e));
+        ids[event.seq] = e ? 0 : event.blob_id;
+        num_kept += !e;
+        num_refused += e == ERR_STORAGE_FULL;
+    }
+    ck_assert_int_gt(num_kept, 10);
+    ck_assert_int_gt(num_refused, 10);
+    limit_files(before.rlim_cur);
+    event.seq++;
+    ck_err(put_blob(blobs, event.seq, 31000, &event.blob_id), ERR_OK);
+    ck_err(store_write_wait(store, add_event, &event), ERR_OK);
+    ids[event.seq] = event.blob_id;
+    store->ops->close(store);
+    blobs->ops->close(blobs);
+    store = open_store(sqlite_backend(), dir);
+    blobs = open_blobs(sqlite_backend(), dir);
+    static struct found found;
+    found = (struct found){.run_id = "r"};
+    ck_err(store->ops->read(store, find_events, &found), ERR_OK);
+    for (int64_t i = 1; i <= event.seq; i++) {
+        ck_assert_int_eq(found.has[i], ids[i] != 0);
+        if (ids[i])
+            check_blob(blobs, ids[i], i, 31000);
+    }
+    store->ops->close(store);
+    blobs->ops->close(blobs);
+    remove_dir(dir);
+}
+END_TEST
+
+/* --- kill -9 --- */
+
+#define NUM_KILLS    25
+#define KILL_WRITERS 4
+#define KILL_MAX     4000
+
+struct killed {
+    struct store *store;
+    struct blobs *blobs;
+    int pipe;
+    int64_t first_seq;
+    int writer;
+};
+
+static void *write_until_killed(void *arg)
+{
+    const struct killed *k = arg;
+    struct event event = {"r", 0, 0};
+    for (event.seq = k->first_seq + k->writer;; event.seq += KILL_WRITERS) {
+        size_t size = event.seq % 20 == 0 ? 1500000 : 31000;
+        if (put_blob(k->blobs, event.seq, size, &event.blob_id) ||
+            store_write_wait(k->store, add_event, &event))
+            _exit(3);
+        /* Less than PIPE_BUF, so it is written whole. */
+        if (write(k->pipe, &event.seq, sizeof event.seq) != sizeof event.seq)
+            _exit(4);
+    }
+    return NULL;
+}
+
+static _Noreturn void child(const char *dir, int pipe_end, int64_t first_seq)
+{
+    struct killed k = {.pipe = pipe_end, .first_seq = first_seq};
+    struct fault fault = FAULT_NONE;
+    const struct backend *b = sqlite_backend();
+    if (b->open_store(dir, &k.store, &fault) || b->open_blobs(dir, &k.blobs, &fault)) {
+        (void)fprintf(stderr, "%s\n", fault.detail);
+        _exit(2);
+    }
+    k.store->ops->before_commit(k.store, commit_blobs, k.blobs);
+    static struct killed writers[KILL_WRITERS];
+    pthread_t thread;
+    for (int i = 0; i < KILL_WRITERS; i++) {
+        writers[i] = k;
+        writers[i].writer = i;
+        if (pthread_create(&thread, NULL, write_until_killed, &writers[i]))
+            _exit(5);
+    }
+    for (;;)
+        (void)pause();
+}
+
+/* Kills it after some acknowledgements; marks them all. Returns the highest. */
+static int64_t run_and_kill(const char *dir, int64_t first_seq, uint64_t draw, bool *was_acked)
+{
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        (void)close(ends[0]);
+        child(dir, ends[1], first_seq);
+    }
+    (void)close(ends[1]);
+    int64_t seq, highest = first_seq;
+    for (uint64_t left = 1 + draw % 60; left; left--) {
+        ck_assert_msg(read(ends[0], &seq, sizeof seq) == sizeof seq, "the child ended by itself");
+        was_acked[seq] = true;
+        highest = seq > highest ? seq : highest;
+    }
+    ck_assert_int_eq(kill(pid, SIGKILL), 0);
+    while (read(ends[0], &seq, sizeof seq) == sizeof seq) {
+        was_acked[seq] = true;
+        highest = seq > highest ? seq : highest;
+    }
+    (void)close(ends[0]);
+    int status;
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    return highest;
+}
+
+static bool is_in_list(void *ctx, int64_t id)
+{
+    const int64_t *ids = ctx;
+    for (size_t i = 0; i < KILL_MAX; i++)
+        if (ids[i] == id)
+            return true;
+    return false;
+}
+
+START_TEST(what_was_acknowledged_survives_kill_9)
+{
+    static bool was_acked[KILL_MAX + 1000];
+    static int64_t blob_ids[KILL_MAX];
+    static struct found found;
+    found = (struct found){.run_id = "r", .blob_ids = blob_ids, .max = KILL_MAX};
+    const char *dir = make_dir();
+    int64_t next = 1;
+    for (uint64_t i = 0; i < NUM_KILLS; i++) {
+        int64_t highest = run_and_kill(dir, next, rng_u64(77, i), was_acked);
+        next = highest + 2 * KILL_WRITERS; /* beyond what the others had begun */
+        ck_assert_int_lt(next, KILL_MAX - 500);
+        struct store *store = open_store(sqlite_backend(), dir);
+        struct blobs *blobs = open_blobs(sqlite_backend(), dir);
+        ck_err(store->ops->read(store, find_events, &found), ERR_OK);
+        int64_t removed, total = 0;
+        ck_err(blobs->ops->collect(blobs, is_in_list, blob_ids, &removed), ERR_OK);
+        for (int64_t seq = 1; seq < KILL_MAX; seq++) {
+            ck_assert_msg(!was_acked[seq] || found.has[seq], "kill %d: event %lld is lost", (int)i,
+                          (long long)seq);
+            if (!found.has[seq])
+                continue;
+            size_t size = seq % 20 == 0 ? 1500000 : 31000;
+            check_blob(blobs, blob_ids[seq], seq, size);
+            total += (int64_t)size;
+            next = seq >= next ? seq + 1 : next;
+        }
+        ck_assert_int_eq(blobs->ops->total_bytes(blobs), total);
+        store->ops->close(store);
+        blobs->ops->close(blobs);
+    }
+    remove_dir(dir);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("store faults");
+    TCase *tc = tcase_create("sqlite");
+    suite_add_tcase(s, tc);
+    tcase_set_timeout(tc, 600);
+    tcase_add_test(tc, metadata_survives_every_single_disk_fault);
+    tcase_add_test(tc, opening_survives_every_single_disk_fault);
+    tcase_add_test(tc, blobs_survive_every_single_disk_fault);
+    tcase_add_test(tc, a_full_disk_is_storage_full_and_loses_nothing);
+    tcase_add_test(tc, what_was_acknowledged_survives_kill_9);
+    return run_suite(s);
+}
