@@ -178,6 +178,8 @@ CREATE TABLE device (
 ) STRICT;
 CREATE UNIQUE INDEX device_ordinal ON device (dataset, ordinal) WHERE revoked_at = 0;
 CREATE INDEX device_dataset ON device (dataset, revoked_at, ordinal, id);
+CREATE INDEX device_dataset_list ON device (dataset, id);
+CREATE INDEX device_worker_list ON device (worker_id, id);
 CREATE INDEX device_worker ON device (worker_id, revoked_at, ordinal, id);
 
 CREATE TABLE worker (
