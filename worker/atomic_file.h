@@ -1,0 +1,21 @@
+/* Writing a file so that a reader finds the former content or the new one, never a part. */
+#ifndef FEDLANE_WORKER_ATOMIC_FILE_H
+#define FEDLANE_WORKER_ATOMIC_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "common/base/err.h"
+
+struct file_part {
+    const void *bytes;
+    size_t size;
+};
+
+/* The parts one behind the other become the file `path` (mode 0600), by way of `path`.tmp.
+ * `must_survive_power_loss`: synced to the disk before it returns; without it the file survives the process,
+ * not the machine. ERR_IO, ERR_STORAGE_FULL and ERR_NO_MEMORY name the file; what was there before is then
+ * untouched. */
+enum err atomic_file_write(const char *path, const struct file_part *parts, size_t num_parts,
+                           bool must_survive_power_loss, struct fault *fault) MUST_CHECK;
+
+#endif
