@@ -1,0 +1,220 @@
+#include "worker/outbox.h"
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "common/api/api.h"
+#include "common/base/buf.h"
+#include "common/base/file.h"
+#include "common/base/limits.h"
+#include "common/base/str.h"
+#include "common/json/json_spec.h"
+#include "worker/atomic_file.h"
+
+/* A head and the largest file of a model. */
+#define LIMIT_REPORT_FILE ((size_t)LIMIT_MODEL_BYTES + LIMIT_SAFETENSORS_HEADER + 4 * KIB)
+
+static const char *const route_names[] = {[REPORT_UPDATE] = "update", [REPORT_FAIL] = "fail", NULL};
+
+void report_release(struct report *r)
+{
+    free(r->body);
+    r->body = NULL;
+}
+
+static char *path_of(const char *outbox, const char *task_id)
+{
+    char *path = NULL;
+    return asprintf(&path, "%s/%s", outbox, task_id) < 0 ? NULL : path;
+}
+
+/* Only what a killed process left: a name that is no task's. */
+static bool remove_rest(const char *outbox)
+{
+    DIR *dir = opendir(outbox);
+    if (!dir)
+        return false;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (entry->d_name[0] != '.' && !id_is_valid(entry->d_name))
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    }
+    (void)closedir(dir);
+    return true;
+}
+
+enum err outbox_open(const char *state_dir, char **out_path, struct fault *fault)
+{
+    char *path = path_of(state_dir, "outbox");
+    if (!path)
+        return fault_set(fault, ERR_NO_MEMORY, NULL, "not enough memory");
+    if ((mkdir(path, S_IRWXU) != 0 && errno != EEXIST) || !remove_rest(path)) {
+        enum err e = fault_set(fault, ERR_IO, NULL, "%s: cannot make or read the directory: %s", path,
+                               strerror(errno));
+        free(path);
+        return e;
+    }
+    *out_path = path;
+    return ERR_OK;
+}
+
+static enum err head_of(const struct report *r, struct buf *out)
+{
+    json_t *json = json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:I, s:s}", "task_id", r->task_id, "route",
+                             route_names[r->route], "round", (json_int_t)r->round, "attempt",
+                             (json_int_t)r->attempt, "ordinal", (json_int_t)r->ordinal, "media_type",
+                             r->media_type, "size", (json_int_t)r->size, "sha256", r->sha256);
+    char *text = NULL;
+    enum err e = json ? json_text(json, &text) : ERR_NO_MEMORY;
+    if (!e)
+        e = buf_printf(out, "%s\n", text);
+    free(text);
+    json_decref(json);
+    return e;
+}
+
+enum err outbox_store(const char *outbox, struct report *r, struct fault *fault)
+{
+    struct buf head = BUF_INIT(4 * KIB);
+    char *path = path_of(outbox, r->task_id);
+    enum err e = path ? sha256_hex(r->body, r->size, r->sha256) : ERR_NO_MEMORY;
+    if (!e)
+        e = head_of(r, &head);
+    if (e)
+        e = fault_set(fault, e, NULL, "%s/%s: cannot prepare the report", outbox, r->task_id);
+    else {
+        const struct file_part parts[] = {{head.data, head.len}, {r->body, r->size}};
+        e = atomic_file_write(path, parts, 2, false, fault);
+    }
+    buf_release(&head);
+    free(path);
+    return e;
+}
+
+struct head {
+    const char *task_id, *media_type, *sha256;
+    int route;
+    int64_t round, attempt, ordinal, size;
+};
+
+#define HEAD_FIELD(member, kind, ...) JSON_FIELD(struct head, member, kind, .is_required = true, __VA_ARGS__)
+
+static const struct json_field head_fields[] = {
+    HEAD_FIELD(task_id, JSON_FIELD_TEXT, .min = 32, .max = 32),
+    HEAD_FIELD(media_type, JSON_FIELD_TEXT, .min = 1, .max = 100),
+    HEAD_FIELD(sha256, JSON_FIELD_TEXT, .min = 64, .max = 64),
+    HEAD_FIELD(route, JSON_FIELD_CHOICE, .choices = route_names),
+    HEAD_FIELD(round, JSON_FIELD_INT, .min = 0, .max = 9e15),
+    HEAD_FIELD(attempt, JSON_FIELD_INT, .min = 0, .max = 9e15),
+    HEAD_FIELD(ordinal, JSON_FIELD_INT, .min = 0, .max = 9e15),
+    HEAD_FIELD(size, JSON_FIELD_INT, .min = 0, .max = (double)LIMIT_REPORT_FILE),
+};
+
+static enum err take_head(const char *text, size_t len, struct report *out)
+{
+    struct arena arena = ARENA_INIT(64 * KIB);
+    struct head head = {0};
+    struct fault ignored = FAULT_NONE;
+    json_t *json = NULL;
+    enum err e = json_text_parse(text, len, &json, &ignored);
+    if (!e)
+        e = json_spec_parse(json, head_fields, sizeof head_fields / sizeof *head_fields, JSON_IGNORE_UNKNOWN,
+                            "", &arena, &head, &ignored);
+    if (!e) {
+        *out = (struct report){.route = head.route == REPORT_FAIL ? REPORT_FAIL : REPORT_UPDATE,
+                               .round = head.round,
+                               .attempt = head.attempt,
+                               .ordinal = head.ordinal,
+                               .media_type =
+                                   str_eq(head.media_type, MEDIA_JSON) ? MEDIA_JSON : MEDIA_SAFETENSORS,
+                               .size = (size_t)head.size};
+        e = str_copy(out->task_id, sizeof out->task_id, head.task_id);
+    }
+    if (!e)
+        e = str_copy(out->sha256, sizeof out->sha256, head.sha256);
+    json_decref(json);
+    arena_release(&arena);
+    return e;
+}
+
+/* The body moves to the front of the file's own memory, so that a large one is never there twice. */
+static enum err take_report(struct buf *file, const char *task_id, struct report *out)
+{
+    char sha256[SHA256_HEX_SIZE];
+    const char *newline = file->data ? memchr(file->data, '\n', file->len) : NULL;
+    if (!newline)
+        return ERR_BAD_FILE;
+    size_t head_len = (size_t)(newline - file->data) + 1, len;
+    enum err e = take_head(file->data, head_len - 1, out);
+    if (e == ERR_NO_MEMORY)
+        return e;
+    if (e || !str_eq(out->task_id, task_id) || out->size != file->len - head_len)
+        return ERR_BAD_FILE;
+    e = sha256_hex(newline + 1, out->size, sha256);
+    if (e || !str_eq(sha256, out->sha256))
+        return e ? e : ERR_BAD_FILE;
+    e = buf_take(file, &out->body, &len);
+    if (!e)
+        memmove(out->body, out->body + head_len, out->size);
+    return e;
+}
+
+enum err outbox_load(const char *outbox, const char *task_id, struct report *out, struct fault *fault)
+{
+    struct buf file = BUF_INIT(LIMIT_REPORT_FILE);
+    char *path = path_of(outbox, task_id);
+    enum err e =
+        path ? file_read(path, &file, fault) : fault_set(fault, ERR_NO_MEMORY, NULL, "not enough memory");
+    if (!e) {
+        *out = (struct report){0};
+        e = take_report(&file, task_id, out);
+        if (e)
+            e = fault_set(fault, e, NULL, "%s: %s", path,
+                          e == ERR_BAD_FILE ? "the stored report is damaged and cannot be sent"
+                                            : "not enough memory");
+    }
+    buf_release(&file);
+    free(path);
+    return e;
+}
+
+void outbox_remove(const char *outbox, const char *task_id)
+{
+    char *path = path_of(outbox, task_id);
+    if (path)
+        (void)unlink(path);
+    free(path);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+enum err outbox_list(const char *outbox, struct arena *arena, char (**out_ids)[ID_SIZE], size_t *out_count,
+                     struct fault *fault)
+{
+    struct buf ids = BUF_INIT(LIMIT_JSON_REPLY);
+    enum err e = ERR_OK;
+    DIR *dir = opendir(outbox);
+    if (!dir)
+        return fault_set(fault, ERR_IO, NULL, "%s: cannot read the directory: %s", outbox, strerror(errno));
+    for (struct dirent *entry; !e && (entry = readdir(dir));) {
+        if (id_is_valid(entry->d_name))
+            e = buf_append(&ids, entry->d_name, ID_SIZE);
+    }
+    (void)closedir(dir);
+    *out_count = ids.len / ID_SIZE;
+    *out_ids = arena_memdup(arena, ids.len ? ids.data : "", ids.len);
+    if (!e && !*out_ids)
+        e = ERR_NO_MEMORY;
+    if (e)
+        e = fault_set(fault, e, NULL, "%s: not enough memory for the list of reports", outbox);
+    else
+        qsort(*out_ids, *out_count, ID_SIZE, compare_ids);
+    buf_release(&ids);
+    return e;
+}
