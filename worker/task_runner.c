@@ -76,6 +76,12 @@ static void fail(struct task_result *r, const char *code, const char *detail)
     (void)snprintf(r->detail, sizeof r->detail, "%s", detail);
 }
 
+void task_result_fail(struct task_result *out, const char *code, const char *detail)
+{
+    result_init(out);
+    fail(out, code, detail);
+}
+
 static void fail_err(struct task_result *r, enum err e, const char *what)
 {
     char detail[512];

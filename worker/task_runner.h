@@ -92,6 +92,9 @@ struct task_result {
 void task_run(struct task_runner *r, const struct worker_task *task, const float *w_t,
               const struct task_control *control, struct task_result *out);
 
+/* A result that says why nothing could be done: WORK_FAILED, everything else unknown. */
+void task_result_fail(struct task_result *out, const char *code, const char *detail);
+
 /* -- report
  * -------------------------------------------------------------------------------------------------------- */
 

@@ -33,7 +33,6 @@ static const struct json_field task_fields[] = {
     TASK_TEXT(weights_url, 1, LIMIT_URL, REQUIRED),
     TASK_TEXT(weights_sha256, 64, 64, REQUIRED),
     TASK_TEXT(dataset, 0, LIMIT_NAME, NULLABLE),
-    JSON_FIELD(struct worker_task, accept_partial, JSON_FIELD_BOOL, NULLABLE),
     JSON_FIELD(struct worker_task, time_left_ms, JSON_FIELD_INT, NULLABLE),
 };
 
@@ -53,6 +52,7 @@ static const struct json_field config_fields[] = {
     TASK_INT(batch_size, 1, LIMIT_BATCH, REQUIRED),
     JSON_FIELD(struct worker_task, learning_rate, JSON_FIELD_DOUBLE, NULLABLE),
     JSON_FIELD(struct worker_task, proximal_mu, JSON_FIELD_DOUBLE, NULLABLE),
+    JSON_FIELD(struct worker_task, accept_partial, JSON_FIELD_BOOL, NULLABLE),
     TASK_TEXT(optimizer, 1, LIMIT_NAME, NULLABLE),
 };
 
