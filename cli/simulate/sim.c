@@ -1,0 +1,197 @@
+#include "cli/simulate/sim.h"
+#include <stdlib.h>
+#include <string.h>
+#include "cli/simulate/sim_impl.h"
+#include "common/base/rng.h"
+#include "common/base/str.h"
+
+/* Any time but 0, which the store takes as "not yet". */
+#define START_MS 86400000
+
+/* -- time and ids
+ * ---------------------------------------------------------------------------------------------- */
+
+static enum err fill_ids(void *ctx, void *out, size_t n)
+{
+    struct sim_ids *ids = ctx;
+    uint8_t *to = out;
+    while (n > 0) {
+        uint64_t bits = rng_u64(ids->key, ids->next++);
+        size_t part = n < sizeof bits ? n : sizeof bits;
+        memcpy(to, &bits, part);
+        to += part;
+        n -= part;
+    }
+    return ERR_OK;
+}
+
+static enum err open_core(struct sim *s, struct fault *fault)
+{
+    enum err e = store_memory_open(&s->store);
+    if (!e)
+        e = blobs_memory_open(&s->blobs);
+    if (e)
+        return e;
+    s->clock.ms = START_MS;
+    const struct core_config config = {.store = s->store,
+                                       .blobs = s->blobs,
+                                       .clock = clock_fake(&s->clock),
+                                       .entropy = {fill_ids, &s->ids},
+                                       .heartbeat_ms = 1000,
+                                       .without_presence = true};
+    e = core_new(&config, &s->core);
+    return e ? e : core_recover(s->core, fault);
+}
+
+/* -- the run
+ * ------------------------------------------------------------------------------------------------- */
+
+static enum err create_run(struct sim *s, const json_t *spec, struct fault *fault)
+{
+    struct arena arena = ARENA_INIT(SIM_ARENA_MAX);
+    json_t *copy = json_deep_copy(spec);
+    struct op_run_create op = {.base = {.core = s->core, .arena = &arena, .caller = ""}, .spec = copy};
+    enum err e = copy ? store_write_wait(s->store, op_run_create, &op) : ERR_NO_MEMORY;
+    if (!e)
+        e = str_copy(s->run_id, sizeof s->run_id, op.out.id);
+    if (!e && op.out.status == RUN_PENDING) {
+        struct op_run_action start = {.base = op.base, .run_id = s->run_id, .action = RUN_ACTION_START};
+        e = store_write_wait(s->store, op_run_action, &start);
+    }
+    if (e && fault)
+        *fault = op.base.fault;
+    json_decref(copy);
+    arena_release(&arena);
+    return e;
+}
+
+static enum err load_data(struct sim *s, const json_t *spec, struct fault *fault)
+{
+    const json_t *data = json_object_get(spec, "data");
+    if (!json_is_object(data))
+        return fault_set(fault, ERR_MISSING_FIELD, "data",
+                         "a simulation needs the data, like {\"source\": \"synthetic\"}; docs/datasets.md "
+                         "has the sources");
+    return dataset_load(data, (uint64_t)json_integer_value(json_object_get(spec, "seed")), &s->data, fault);
+}
+
+enum err sim_new(const json_t *spec, int threads, struct sim **out, struct fault *fault)
+{
+    struct sim *s = calloc(1, sizeof *s);
+    if (!s)
+        return ERR_NO_MEMORY;
+    uint64_t seed = (uint64_t)json_integer_value(json_object_get(spec, "seed"));
+    s->w_version = -1;
+    s->ids.key = rng_key(seed, RNG_SIMULATED_IDS, 0, 0, 0);
+    enum err e = open_core(s, fault);
+    if (!e)
+        e = create_run(s, spec, fault);
+    if (!e)
+        e = load_data(s, spec, fault);
+    if (!e)
+        e = sim_register(s, fault);
+    if (!e)
+        e = sim_crew_new(s->data, threads, &s->crew);
+    if (e) {
+        sim_free(s);
+        return e;
+    }
+    *out = s;
+    return ERR_OK;
+}
+
+void sim_free(struct sim *s)
+{
+    if (!s)
+        return;
+    sim_crew_free(s->crew);
+    core_free(s->core);
+    if (s->store)
+        s->store->ops->close(s->store);
+    if (s->blobs)
+        s->blobs->ops->close(s->blobs);
+    arch_free(s->arch);
+    dataset_free(s->data);
+    free(s->worker_ids);
+    free(s->w_t);
+    free(s->carried);
+    free(s);
+}
+
+/* -- reading
+ * ---------------------------------------------------------------------------------------------------- */
+
+struct reading {
+    struct sim *s;
+    struct arena *arena;
+    struct run_row run;
+    int64_t after;
+    struct round_row *rounds;
+    size_t num_rounds;
+};
+
+static enum err read_run(struct store_txn *txn, void *arg)
+{
+    struct reading *r = arg;
+    record_init(RECORD_RUN, &r->run);
+    r->run.id = r->s->run_id;
+    return store_get(txn, RECORD_RUN, r->arena, &r->run);
+}
+
+static enum err read_rounds(struct store_txn *txn, void *arg)
+{
+    struct reading *r = arg;
+    return store_find(txn, QUERY_ROUNDS, r->arena, 0, &r->rounds, &r->num_rounds, store_text(r->s->run_id),
+                      store_int(r->after));
+}
+
+enum err sim_run(struct sim *s, struct arena *arena, struct run_row *out)
+{
+    struct reading r = {.s = s, .arena = arena};
+    enum err e = s->store->ops->read(s->store, read_run, &r);
+    *out = r.run;
+    return e;
+}
+
+enum err sim_rounds(struct sim *s, int64_t after, struct arena *arena, struct round_row **out,
+                    size_t *out_count)
+{
+    struct reading r = {.s = s, .arena = arena, .after = after};
+    enum err e = s->store->ops->read(s->store, read_rounds, &r);
+    *out = r.rounds;
+    *out_count = r.num_rounds;
+    if (!e && r.num_rounds > 0 && r.rounds[r.num_rounds - 1].status != ROUND_CLOSED)
+        --*out_count; /* only the last one is open */
+    return e;
+}
+
+/* -- going on
+ * --------------------------------------------------------------------------------------------------- */
+
+/* Nothing can be done now: what the clock will bring, or an end. */
+static enum err turn_clock(struct sim *s, int64_t next_ms, const struct run_row *run, struct fault *fault)
+{
+    if (next_ms == INT64_MAX)
+        return fault_set(fault, ERR_CONFLICT, NULL, "the run cannot go on: %s", run->status_reason);
+    s->clock.ms = next_ms > s->clock.ms ? next_ms : s->clock.ms + 1;
+    return ERR_OK;
+}
+
+enum err sim_step(struct sim *s, bool *out_is_finished, struct fault *fault)
+{
+    struct arena arena = ARENA_INIT(SIM_ARENA_MAX);
+    struct run_row run;
+    int64_t next_ms;
+    size_t num_tasks = 0;
+    enum err e = core_advance(s->core, &next_ms);
+    if (!e)
+        e = sim_run(s, &arena, &run);
+    *out_is_finished = !e && run.status == RUN_FINISHED;
+    if (!e && !*out_is_finished) {
+        e = sim_do_tasks(s, &num_tasks, fault);
+        if (!e && num_tasks == 0)
+            e = turn_clock(s, next_ms, &run, fault);
+    }
+    arena_release(&arena);
+    return e;
+}
