@@ -31,7 +31,7 @@ static json_t *config_json(const struct task_offer *f)
     obj_int(&o, "local_steps", f->local_steps);
     obj_int(&o, "batch_size", f->batch_size);
     obj_num(&o, "learning_rate", f->learning_rate);
-    obj_num(&o, "proximal_mu", f->proximal_mu);
+    obj_num_or_null(&o, "proximal_mu", f->proximal_mu);
     obj_text(&o, "optimizer", f->optimizer);
     obj_int(&o, "seed", f->seed);
     obj_int(&o, "round", f->task.round);
