@@ -224,7 +224,7 @@ class Lab:
             cursor = "&cursor=" + urllib.parse.quote(page["next_cursor"])
 
     def hashes(self, run_id):
-        return [r["aggregate_sha256"] for r in self.rounds(run_id) if r.get("aggregate_sha256")]
+        return [r["aggregate_sha256"] for r in self.rounds(run_id) if r["type"] == "train"]
 
     def logs(self):
         return "\n".join("--- %s\n%s" % (p.log_path, p.text()[-2500:]) for p in self.processes)

@@ -42,7 +42,10 @@ def test_worker_killed(lab):
     lab.start_worker(SYNTHETIC, "0-14", name="one")
     two = lab.start_worker(SYNTHETIC, "15-29", name="two", options=["--slowdown", "3"])
     run_id = lab.submit(SPEC)
-    devices = sorted(d["id"] for d in lab.admin.ok("GET", "/api/v1/devices?limit=100")["items"])
+
+    def device_ids():
+        return sorted(d["id"] for d in lab.admin.ok("GET", "/api/v1/devices?limit=100")["items"])
+    devices = harness.wait_for(lambda: device_ids() if len(device_ids()) == 30 else None, "30 devices")
     moments = random.Random(2)
     for kill in range(5):
         harness.wait_for(lambda: round_of(lab, run_id) >= 2 * kill, "round %d" % (2 * kill))
@@ -52,7 +55,7 @@ def test_worker_killed(lab):
     run = lab.wait_run(run_id)
     assert run["outcome"] == "completed", run
     assert lab.hashes(run_id) == expected()
-    assert sorted(d["id"] for d in lab.admin.ok("GET", "/api/v1/devices?limit=100")["items"]) == devices
+    assert device_ids() == devices
 
 
 def test_stopped_run_stays_stopped(lab):
