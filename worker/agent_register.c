@@ -161,9 +161,9 @@ enum err agent_register(struct agent *a, struct fault *fault)
 {
     char enroll_token[512], token[TOKEN_SIZE], token_sha256[SHA256_HEX_SIZE];
     char *body = NULL;
-    enum err e = token_file_read(a->config.enroll_token_file, enroll_token, sizeof enroll_token, fault);
-    if (!e)
-        e = state_dir_new_token(a->config.state, token, token_sha256, fault);
+    if (token_file_read(a->config.enroll_token_file, enroll_token, sizeof enroll_token, fault) != ERR_OK)
+        return fault->err = ERR_BAD_FILE;
+    enum err e = state_dir_new_token(a->config.state, token, token_sha256, fault);
     if (e)
         return e;
     e = body_text(a, token_sha256, &body);

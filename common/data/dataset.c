@@ -30,7 +30,8 @@ static enum err find_source(const json_t *data, size_t *out_index, struct fault 
             return ERR_OK;
         }
     return fault_set(fault, ERR_INVALID_FIELD, "data.source",
-                     "no such source; the sources are synthetic, fashion_mnist and idx");
+                     "\"%.60s\" is no source; the sources are synthetic, fashion_mnist and idx",
+                     json_is_string(source) ? json_string_value(source) : "(no text)");
 }
 
 static enum err fill_devices(struct dataset *d, struct fault *fault)
