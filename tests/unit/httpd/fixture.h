@@ -27,6 +27,7 @@ struct app {
     uint16_t port;
     struct answerer answerer;
     atomic_int state, looks, opened, aborted, released, calls;
+    atomic_int is_blocked;   /* GET /block holds its thread */
     atomic_int is_sink_full; /* the sink takes nothing more */
     _Atomic(struct request *) uploading, pulling;
     atomic_int last_status, observed;

@@ -15,13 +15,13 @@ static enum err get_hello(void *ctx, struct request *rq, struct fault *fault)
         json_pack("{s:s, s:s*, s:s}", "hello", "world", "caller", caller, "remote", request_remote(rq)));
 }
 
-/* Holds the server's thread until the state changes. */
+/* Holds the server's thread while is_blocked. */
 static enum err get_block(void *ctx, struct request *rq, struct fault *fault)
 {
     (void)ctx;
     (void)fault;
     atomic_fetch_add(&app.calls, 1);
-    while (!atomic_load(&app.state))
+    while (atomic_load(&app.is_blocked))
         (void)sched_yield();
     return reply_empty(rq, 204);
 }

@@ -248,7 +248,7 @@ START_TEST(a_burst_of_128_is_served)
         http_answer_release(&a);
     }
     for (int round = 0; round < 20; round++) {
-        atomic_store(&app.state, 0);
+        atomic_store(&app.is_blocked, 1);
         atomic_store(&app.calls, 0);
         ck_assert(http_client_open(&blocking, app.port));
         ck_assert(http_client_print(&blocking, "GET /block HTTP/1.1\r\nHost: test\r\n\r\n"));
@@ -256,7 +256,7 @@ START_TEST(a_burst_of_128_is_served)
             (void)sched_yield();
         for (size_t i = 0; i < 128; i++)
             ck_assert(http_client_send(&c[i], request, sizeof request - 1));
-        atomic_store(&app.state, 1);
+        atomic_store(&app.is_blocked, 0);
         for (size_t i = 0; i < 128; i++) {
             ck_assert(http_client_read(&c[i], false, &a));
             ck_assert_int_eq(a.status, 200);

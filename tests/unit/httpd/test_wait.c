@@ -192,6 +192,32 @@ START_TEST(a_look_may_be_a_write)
 }
 END_TEST
 
+/* A write's end and a notify that reach the server's thread together. */
+START_TEST(two_things_at_once_are_both_seen)
+{
+    app_start(1, 100, 60);
+    struct http_client c, blocking;
+    answerer_hold(true);
+    ask(&c, "POST", "/tasks:claim?wait=60");
+    app_await_held(1);
+    atomic_store(&app.is_blocked, 1);
+    ask(&blocking, "GET", "/block");
+    while (!atomic_load(&app.calls))
+        (void)sched_yield();
+    change(0);
+    answerer_hold(false);
+    app_await_held(0);
+    change(0);
+    atomic_store(&app.is_blocked, 0);
+    expect_status(&blocking, 204);
+    while (atomic_load(&app.looks) < 2)
+        (void)sched_yield();
+    change(1);
+    expect_status(&c, 200);
+    app_stop();
+}
+END_TEST
+
 START_TEST(a_write_that_finds_nothing_in_time_is_204)
 {
     app_start(1, 100, 60);
@@ -251,6 +277,7 @@ int main(void)
         no_wake_up_is_lost,
         a_client_that_left_is_not_looked_for,
         a_look_may_be_a_write,
+        two_things_at_once_are_both_seen,
         a_write_that_finds_nothing_in_time_is_204,
         deferred_requests_are_answered_from_another_thread,
         a_deferred_request_outlives_its_client,
