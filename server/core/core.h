@@ -27,6 +27,7 @@ struct core_config {
     bool without_presence; /* simulate: devices do not report, all count as online */
 };
 
+/* Before the store's first write: the core has the blobs committed before each commit of the store. */
 enum err core_new(const struct core_config *config, struct core **out) MUST_CHECK;
 void core_free(struct core *c);
 

@@ -87,6 +87,7 @@ static enum err task_make(struct round_tasks *m, size_t position, enum task_type
     double deadline_s = m->plan->spec.reporting.deadline_s;
     t->max_seconds = deadline_s > 0 ? deadline_s : NAN;
     if (out_device->revoked_at) {
+        run_not_deterministic(m->run, "a device of the population was revoked");
         t->status = TASK_FAILED;
         t->code = "device_revoked";
         t->detail = "the device was revoked before the round opened";

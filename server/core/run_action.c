@@ -114,6 +114,8 @@ enum err op_run_config(struct store_txn *txn, void *arg)
         e = event_add(
             &w, &a->out, "config_changed",
             json_pack("{s:I, s:O, s:s}", "from_round", a->out.round, "patch", a->patch, "by", w.caller));
+    if (!e)
+        e = run_warn_of_divergence(&w, &a->out, &spec);
     json_decref(doc);
     json_decref(config);
     return e ? e : run_save(&w, &a->out);

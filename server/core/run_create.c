@@ -1,6 +1,4 @@
-#include <stdio.h>
 #include <string.h>
-#include "common/fl/proximal.h"
 #include "server/core/events.h"
 #include "server/core/experiment.h"
 #include "server/core/names.h"
@@ -12,18 +10,6 @@ static enum err default_name(struct work *w, const struct run_spec *spec, const 
     *out =
         *spec->name ? spec->name : arena_printf(w->arena, "%s-%.8s", spec->strategy->name, id + ID_SIZE - 9);
     return *out ? ERR_OK : ERR_NO_MEMORY;
-}
-
-static enum err warn_of_divergence(struct work *w, struct run_row *run, const struct run_spec *spec)
-{
-    char text[200];
-    if (!proximal_is_unstable(spec->training.learning_rate, spec->params.proximal_mu))
-        return ERR_OK;
-    (void)snprintf(text, sizeof text,
-                   "learning_rate * proximal_mu = %.3g is 2 or more: the proximal term alone makes training "
-                   "diverge; lower one of them",
-                   spec->training.learning_rate * spec->params.proximal_mu);
-    return event_warn(w, run, text);
 }
 
 enum err run_start(struct work *w, struct run_row *run)
@@ -78,7 +64,7 @@ enum err op_run_create(struct store_txn *txn, void *arg)
                       json_pack("{s:s, s:s, s:s}", "name", a->out.name, "experiment_id", a->out.experiment_id,
                                 "strategy", spec.strategy->name));
     if (!e)
-        e = warn_of_divergence(&w, &a->out, &spec);
+        e = run_warn_of_divergence(&w, &a->out, &spec);
     if (!e && spec.autostart)
         e = run_start(&w, &a->out);
     if (!e)

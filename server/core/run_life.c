@@ -1,3 +1,5 @@
+#include <stdio.h>
+#include "common/fl/proximal.h"
 #include "server/core/events.h"
 #include "server/core/names.h"
 #include "server/core/round.h"
@@ -23,4 +25,16 @@ void run_not_deterministic(struct run_row *run, const char *reason)
         return;
     run->is_deterministic = 0;
     run->nondeterminism = reason;
+}
+
+enum err run_warn_of_divergence(struct work *w, struct run_row *run, const struct run_spec *spec)
+{
+    char text[200];
+    if (!proximal_is_unstable(spec->training.learning_rate, spec->params.proximal_mu))
+        return ERR_OK;
+    (void)snprintf(text, sizeof text,
+                   "learning_rate * proximal_mu = %.3g is 2 or more: the proximal term alone makes training "
+                   "diverge; lower one of them",
+                   spec->training.learning_rate * spec->params.proximal_mu);
+    return event_warn(w, run, text);
 }

@@ -117,9 +117,91 @@ START_TEST(test_the_nth_call_fails)
 }
 END_TEST
 
+/* Memory that ends after `max` bytes, wherever an operation is. */
+static enum err create_within(struct lab *lab, size_t max)
+{
+    struct arena arena = ARENA_INIT(max);
+    struct op_run_create op = {.base = {.core = lab->core, .arena = &arena}, .spec = lab_spec("{}")};
+    enum err e = store_write_wait(lab->store, op_run_create, &op);
+    json_decref(op.spec);
+    arena_release(&arena);
+    return e;
+}
+
+static enum err claim_within(struct lab *lab, size_t max)
+{
+    struct arena arena = ARENA_INIT(max);
+    struct op_task_claim op = {.base = {.core = lab->core, .arena = &arena},
+                               .worker_id = "",
+                               .device_id = lab->devices[0],
+                               .max = 1};
+    enum err e = store_write_wait(lab->store, op_task_claim, &op);
+    ck_assert(e || op.out_count == 1);
+    arena_release(&arena);
+    return e;
+}
+
+static enum err fail_within(struct lab *lab, const struct task_offer *offer, size_t max)
+{
+    struct arena arena = ARENA_INIT(max);
+    struct op_task_fail op = {.base = {.core = lab->core, .arena = &arena},
+                              .task_id = offer->task.id,
+                              .worker_id = "",
+                              .device_id = lab->devices[1],
+                              .code = "broken",
+                              .detail = ""};
+    task_report_init(&op.report);
+    enum err e = store_write_wait(lab->store, op_task_fail, &op);
+    arena_release(&arena);
+    return e;
+}
+
+START_TEST(test_memory_that_ends_leaves_nothing_behind)
+{
+    struct lab lab;
+    struct task_offer offer;
+    lab_open(&lab);
+    lab_devices(&lab, 2, 4);
+    size_t max = 0, refused = 0;
+    for (enum err e = ERR_NO_MEMORY; e; max += 64) {
+        ck_assert_uint_eq(lab_count_runs(&lab), 0);
+        e = create_within(&lab, max);
+        ck_assert(e == ERR_OK || e == ERR_NO_MEMORY);
+        refused += e != ERR_OK;
+    }
+    ck_assert_uint_gt(refused, 5);
+    ck_assert_uint_eq(lab_count_runs(&lab), 1);
+    lab_advance(&lab);
+    refused = 0;
+    max = 0;
+    for (enum err e = ERR_NO_MEMORY; e; max += 64) {
+        e = claim_within(&lab, max);
+        ck_assert(e == ERR_OK || e == ERR_NO_MEMORY);
+        refused += e != ERR_OK;
+    }
+    ck_assert_uint_gt(refused, 5);
+    ck_assert(lab_claim(&lab, 0, &offer));
+    ck_assert_int_eq(offer.task.attempt, 2); /* of all the tries before, one has counted */
+    ck_assert(lab_claim(&lab, 1, &offer));
+    refused = 0;
+    max = 0;
+    for (enum err e = ERR_NO_MEMORY; e; max += 64) {
+        ck_assert_int_eq(lab_round(&lab, offer.task.run_id, 0).failed, 0);
+        ck_assert_uint_eq(lab_count_events(&lab, offer.task.run_id, "task_failed"), 0);
+        e = fail_within(&lab, &offer, max);
+        ck_assert(e == ERR_OK || e == ERR_NO_MEMORY);
+        refused += e != ERR_OK;
+    }
+    ck_assert_uint_gt(refused, 5);
+    ck_assert_int_eq(lab_round(&lab, offer.task.run_id, 0).failed, 1);
+    ck_assert_uint_eq(lab_count_events(&lab, offer.task.run_id, "task_failed"), 1);
+    lab_close(&lab);
+}
+END_TEST
+
 int main(void)
 {
-    const TTest *const tests[] = {test_the_nth_call_fails};
+    const TTest *const tests[] = {test_the_nth_call_fails, test_memory_that_ends_leaves_nothing_behind};
     log_init(LOG_ERROR, LOG_TEXT);
     return unit_run("failures", tests, sizeof tests / sizeof *tests);
 }

@@ -211,6 +211,9 @@ START_TEST(test_config_changes_from_the_next_round_on)
     json_decref(first);
     json_decref(second);
     ck_assert_uint_eq(lab_count_events(&lab, id, "config_changed"), 1);
+    ck_assert_uint_eq(lab_count_events(&lab, id, "warning"), 0);
+    ck_assert_int_eq(lab_config(&lab, id, "{\"training\": {\"learning_rate\": 1.0}}"), ERR_OK);
+    ck_assert_uint_eq(lab_count_events(&lab, id, "warning"), 1); /* learning_rate * proximal_mu = 2 */
     lab_close(&lab);
 }
 END_TEST
