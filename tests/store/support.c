@@ -1,6 +1,7 @@
 #include "tests/store/support.h"
 #include <ftw.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,29 @@ void make_row(enum record_kind kind, uint64_t draw, void *row)
             row_set_int(c, row, (int64_t)(is_only_key || x % 8 == 7 ? x / 8 % NUM_KEYS : x % 4));
         else
             row_set_real(c, row, x % 5 == 4 ? NAN : reals[x % 5]);
+    }
+}
+
+/* A prime length, so that no chunk looks like the next. */
+static unsigned char table[65521];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void fill_table(void)
+{
+    for (size_t i = 0; i < sizeof table; i++)
+        table[i] = (unsigned char)rng_u64(9, i);
+}
+
+void make_bytes(uint64_t seed, size_t offset, unsigned char *out, size_t n)
+{
+    (void)pthread_once(&once, fill_table);
+    while (n) {
+        size_t at = (size_t)((seed % sizeof table * 131 + offset) % sizeof table);
+        size_t take = n < sizeof table - at ? n : sizeof table - at;
+        memcpy(out, table + at, take);
+        out += take;
+        offset += take;
+        n -= take;
     }
 }
 

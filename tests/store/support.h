@@ -38,6 +38,9 @@ void make_row(enum record_kind kind, uint64_t draw, void *row);
 /* Fails the test unless all fields are equal; NaN is NaN. */
 void ck_same_row(enum record_kind kind, const void *a, const void *b);
 
+/* Bytes [offset, offset + n) of the blob that a seed stands for. */
+void make_bytes(uint64_t seed, size_t offset, unsigned char *out, size_t n);
+
 union any_row {
 #define X(kind, row, table, columns, keys) struct row row;
     RECORD_TABLE(X)

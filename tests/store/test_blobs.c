@@ -32,13 +32,6 @@ static void reopen(void)
     blobs = open_blobs(backend, dir);
 }
 
-/* Byte i of a blob is a function of its seed and i. */
-static void make_bytes(uint64_t seed, size_t offset, unsigned char *out, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        out[i] = (unsigned char)((seed * 131 + (offset + i) * 7 + (offset + i) / 251) % 256);
-}
-
 static enum err write_bytes(struct blob_put *put, uint64_t seed, size_t *offset, size_t n)
 {
     unsigned char piece[8192];
