@@ -38,7 +38,8 @@ struct cli_options {
     bool watch;
 };
 
-#define CLI_MAX_WORDS 64
+#define CLI_MAX_WORDS    64
+#define CLI_MAX_COMPARED 30 /* runs side by side */
 
 struct cli {
     struct cli_options options;

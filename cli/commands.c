@@ -14,6 +14,20 @@
         "lay this over the spec, like training.learning_rate=0.1; a value is JSON or else a text",           \
         .env = NULL)
 
+#define OPT_LIMIT OPT("limit", OPTION_INT, limit, "N", "at most so many (default: all)", .min = 1, .max = 1e9)
+#define OPT_TIMEOUT                                                                                          \
+    OPT("timeout", OPTION_DOUBLE, timeout_s, "S", "wait at most so long; then exit status 3", .min = 0.001,  \
+        .max = 1e9)
+#define OPT_KEY                                                                                              \
+    OPT("idempotency-key", OPTION_STRING, idempotency_key, "KEY",                                            \
+        "the same key again makes nothing twice (default: a new one)", .env = NULL)
+#define OPT_OUTPUT(help_text) OPT("output", OPTION_STRING, output, "FILE", help_text, .letter = 'o')
+
+/* A command's noun and verb, its words and their number, its function and help. */
+#define COMMAND(noun_, verb_, words_, min_, max_, fn, help_)                                                 \
+    .noun = noun_, .verb = verb_, .words = words_, .min_words = min_, .max_words = max_, .run = fn,          \
+    .help = help_
+
 const struct option_row global_options[] = {
     OPT("server", OPTION_STRING, server, "URL", "the server (default: http://127.0.0.1:8080)",
         .env = "FEDLANE_SERVER"),
@@ -27,18 +41,74 @@ const struct option_row global_options[] = {
 const size_t num_global_options = sizeof global_options / sizeof *global_options;
 
 const struct command commands[] = {
-    {.noun = "simulate",
-     .verb = "",
-     .words = "SPEC",
-     .min_words = 1,
-     .max_words = 1,
-     .help = "a whole run in this process: the server's rules and the worker's trainer, no HTTP",
-     .run = cmd_simulate,
+    {COMMAND("run", "submit", "SPEC", 1, 1, cmd_run_submit, "hand a run spec to the server"),
+     .options = {OPT_SET, OPT("watch", OPTION_FLAG, watch, NULL, "and follow it until it ends", .env = NULL),
+                 OPT_TIMEOUT, OPT_KEY}},
+    {COMMAND("run", "list", "", 0, 0, cmd_run_list, "all runs, the newest first"),
+     .options = {OPT("experiment", OPTION_STRING, experiment, "ID", "only of this experiment", .env = NULL),
+                 OPT("status", OPTION_STRING, status, "STATUS",
+                     "only pending, waiting_for_devices, running, paused or finished ones", .env = NULL),
+                 OPT_LIMIT}},
+    {COMMAND("run", "show", "RUN", 1, 1, cmd_run_show, "one run and its last rounds")},
+    {COMMAND("run", "watch", "RUN...", 1, CLI_MAX_WORDS, cmd_run_watch, "follow runs until all have ended"),
+     .options = {OPT_TIMEOUT}},
+    {COMMAND("run", "start", "RUN...", 1, CLI_MAX_WORDS, cmd_run_start,
+             "start runs that were submitted without autostart")},
+    {COMMAND("run", "stop", "RUN...", 1, CLI_MAX_WORDS, cmd_run_stop, "end runs for good")},
+    {COMMAND("run", "pause", "RUN...", 1, CLI_MAX_WORDS, cmd_run_pause,
+             "hold runs after the round that is open")},
+    {COMMAND("run", "resume", "RUN...", 1, CLI_MAX_WORDS, cmd_run_resume, "let paused runs go on")},
+    {COMMAND("run", "compare", "RUN RUN...", 2, CLI_MAX_COMPARED, cmd_run_compare,
+             "how runs ended side by side, and in what they differ")},
+    {COMMAND("worker", "list", "", 0, 0, cmd_worker_list, "the worker processes"), .options = {OPT_LIMIT}},
+    {COMMAND("worker", "revoke", "WORKER...", 1, CLI_MAX_WORDS, cmd_worker_revoke,
+             "shut out workers and their devices")},
+    {COMMAND("device", "list", "", 0, 0, cmd_device_list, "the devices"),
+     .options = {OPT("status", OPTION_STRING, status, "STATUS",
+                     "only online, suspect, offline or revoked ones", .env = NULL),
+                 OPT("label", OPTION_STRING, label, "NAME=VALUE", "only those with this label", .env = NULL),
+                 OPT("dataset", OPTION_STRING, dataset, "NAME", "only those with these data", .env = NULL),
+                 OPT("run", OPTION_STRING, run, "RUN", "only those of a run", .env = NULL), OPT_LIMIT}},
+    {COMMAND("device", "show", "DEVICE", 1, 1, cmd_device_show, "one device")},
+    {COMMAND("device", "revoke", "DEVICE...", 1, CLI_MAX_WORDS, cmd_device_revoke, "shut out devices")},
+    {COMMAND("token", "create", "", 0, 0, cmd_token_create, "make a token; it is shown once"),
+     .options = {OPT("role", OPTION_STRING, role, "ROLE", "admin, operator, viewer or enrollment",
+                     .env = NULL),
+                 OPT("name", OPTION_STRING, name, "NAME", "what it is for (default: the role)", .env = NULL),
+                 OPT("expires-days", OPTION_INT, expires_days, "N", "how long it is good (default: for ever)",
+                     .min = 1, .max = 36500),
+                 OPT_KEY}},
+    {COMMAND("token", "list", "", 0, 0, cmd_token_list, "the tokens, without their secrets"),
+     .options = {OPT("role", OPTION_STRING, role, "ROLE", "only those of this role", .env = NULL),
+                 OPT_LIMIT}},
+    {COMMAND("token", "revoke", "TOKEN...", 1, CLI_MAX_WORDS, cmd_token_revoke, "end tokens")},
+    {COMMAND("model", "pull", "RUN", 1, 1, cmd_model_pull, "a model's weights as a safetensors file"),
+     .options = {OPT("version", OPTION_STRING, model_version, "V", "0, 1, 2, ... (default: latest)",
+                     .env = NULL),
+                 OPT_OUTPUT("where it goes")}},
+    {COMMAND("metrics", "get", "RUN", 1, 1, cmd_metrics_get, "a run's metrics, over all devices and of each"),
+     .takes_csv = true,
+     .options = {OPT("metric", OPTION_LIST, metric, "NAME", "only this one", .env = NULL),
+                 OPT("device", OPTION_STRING, device, "DEVICE",
+                     "only of this device (id or ordinal), or \"aggregate\"", .env = NULL),
+                 OPT("since-round", OPTION_INT, since_round, "N", "only from this round on", .min = 0,
+                     .max = LIMIT_ROUNDS),
+                 OPT_LIMIT}},
+    {COMMAND("metrics", "plot", "[RUN...]", 0, CLI_MAX_WORDS, cmd_metrics_plot,
+             "draw runs into one picture, by gnuplot"),
+     .options = {OPT_OUTPUT("the picture, .svg or .png"),
+                 OPT("metric", OPTION_LIST, metric, "NAME",
+                     "draw this (default: train_loss, test_accuracy, steps_done)", .env = NULL),
+                 OPT("from-csv", OPTION_LIST, from_csv, "FILE", "and a simulation's metrics.csv",
+                     .env = NULL)}},
+    {COMMAND("simulate", "", "SPEC", 1, 1, cmd_simulate,
+             "a whole run in this process: the server's rules and the worker's trainer"),
      .options = {OPT_SET,
                  OPT("threads", OPTION_INT, threads, "N",
                      "devices trained at the same time (default: one per CPU); changes no bit of the result",
                      .min = 1, .max = 1024),
                  OPT("out", OPTION_STRING, out_dir, "DIR",
                      "write metrics.csv, model.safetensors and run.json there", .env = NULL)}},
+    {COMMAND("doctor", "", "", 0, 0, cmd_doctor, "what is in order here and at the server, and what is not")},
 };
 const size_t num_commands = sizeof commands / sizeof *commands;

@@ -6,9 +6,17 @@ libfedlane_cli_a_SOURCES = \
 	cli/cli.c cli/cli.h \
 	cli/command.c cli/command.h \
 	cli/commands.c cli/commands.h \
+	cli/compare.c \
 	cli/csv.c cli/csv.h \
+	cli/doctor.c \
+	cli/members.c \
+	cli/metrics.c \
+	cli/model.c \
 	cli/out_file.c cli/out_file.h \
+	cli/print.c cli/print.h \
+	cli/rest.c cli/rest.h \
 	cli/round_view.c cli/round_view.h \
+	cli/run.c cli/run.h \
 	cli/spec_file.c cli/spec_file.h \
 	cli/table.c cli/table.h \
 	cli/simulate/sim.c cli/simulate/sim.h cli/simulate/sim_impl.h \
@@ -16,7 +24,15 @@ libfedlane_cli_a_SOURCES = \
 	cli/simulate/sim_register.c \
 	cli/simulate/sim_report.c cli/simulate/sim_report.h \
 	cli/simulate/sim_tasks.c \
-	cli/simulate/simulate.c
+	cli/simulate/simulate.c \
+	cli/plot/gnuplot.c cli/plot/gnuplot.h \
+	cli/plot/script.c cli/plot/script.h \
+	cli/plot/series.c cli/plot/series.h \
+	cli/watch/screen.c cli/watch/screen.h \
+	cli/watch/sse.c cli/watch/sse.h \
+	cli/watch/view.c cli/watch/view.h \
+	cli/watch/watch.c \
+	cli/watch/watched.c cli/watch/watched.h
 
 bin_fedlane_SOURCES = cli/main.c
 CLI_LIBS = libfedlane-cli.a libfedlane-worker.a libfedlane-trainer.a $(CORE_LIBS) $(DATA_LIBS) $(HTTP_LIBS) $(NN_LIBS)

@@ -1,0 +1,109 @@
+#include "cli/plot/script.h"
+#include <string.h>
+#include "cli/plot/gnuplot.h"
+#include "common/base/str.h"
+
+#define WIDTH        900
+#define PANEL_HEIGHT 320
+
+/* What people call the usual metrics. Accuracy is shown in percent. */
+static const struct {
+    const char *metric, *label;
+    double scale;
+} labels[] = {
+    {"train_loss", "train loss", 1},
+    {"test_loss", "test loss", 1},
+    {"test_accuracy", "test accuracy (%)", 100},
+    {"steps_done", "steps done in the round", 1},
+    {"steps_assigned", "steps assigned in the round", 1},
+    {"mean_gamma", "mean gamma", 1},
+    {"dissimilarity_b", "dissimilarity B", 1},
+    {"proximal_mu", "proximal mu", 1},
+};
+
+static const char *label_of(const char *metric, double *out_scale)
+{
+    *out_scale = 1;
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        if (str_eq(labels[i].metric, metric)) {
+            *out_scale = labels[i].scale;
+            return labels[i].label;
+        }
+    }
+    return metric;
+}
+
+enum err picture_of(const char *path, enum picture *out, struct fault *fault)
+{
+    const char *dot = strrchr(path, '.');
+    bool is_svg = str_eq(dot, ".svg"), is_png = str_eq(dot, ".png");
+    *out = is_png ? PICTURE_PNG : PICTURE_SVG;
+    if (is_svg || is_png)
+        return ERR_OK;
+    return fault_set(fault, ERR_USAGE, NULL, "-o %s: the name must end with .svg or .png", path);
+}
+
+static enum err add_data(const struct panel *panels, size_t num_panels, struct buf *out)
+{
+    enum err e = ERR_OK;
+    for (size_t p = 0; p < num_panels && !e; p++) {
+        double scale;
+        (void)label_of(panels[p].metric, &scale);
+        for (size_t c = 0; c < panels[p].num_curves && !e; c++) {
+            const struct series *s = &panels[p].curves[c];
+            e = buf_printf(out, "$d%zu_%zu << EOD\n", p, c);
+            for (size_t i = 0; i < s->num_points && !e; i++)
+                e = buf_printf(out, "%lld %.9g\n", (long long)s->points[i].round, scale * s->points[i].value);
+            if (!e)
+                e = buf_puts(out, "EOD\n");
+        }
+    }
+    return e;
+}
+
+static enum err add_panel(const struct panel *p, size_t number, struct buf *out)
+{
+    double scale;
+    enum err e = buf_puts(out, "set ylabel ");
+    if (!e)
+        e = gnuplot_quote(out, label_of(p->metric, &scale));
+    if (!e)
+        e = buf_puts(out, " noenhanced\nplot ");
+    bool is_first = true;
+    for (size_t c = 0; c < p->num_curves && !e; c++) {
+        if (p->curves[c].num_points == 0)
+            continue; /* gnuplot fails on an empty block */
+        e = buf_printf(out, "%s$d%zu_%zu using 1:2 with lines lw 2 lc %zu title ", is_first ? "" : ", ",
+                       number, c, c + 1);
+        is_first = false;
+        if (!e)
+            e = gnuplot_quote(out, p->curves[c].name);
+        if (!e)
+            e = buf_puts(out, " noenhanced");
+    }
+    if (!e && is_first)
+        e = buf_puts(out, "[0:1][0:1] NaN title 'no values'");
+    return e ? e : buf_puts(out, "\n");
+}
+
+enum err plot_script(enum picture picture, const struct panel *panels, size_t num_panels, struct buf *out)
+{
+    enum err e =
+        picture == PICTURE_SVG
+            ? buf_printf(out,
+                         "set terminal svg size %d,%zu dynamic background '#ffffff' font "
+                         "'sans-serif,13'\n",
+                         WIDTH, PANEL_HEIGHT * num_panels)
+            : buf_printf(out, "set terminal pngcairo size %d,%zu background '#ffffff' font 'Sans,11'\n",
+                         WIDTH, PANEL_HEIGHT * num_panels);
+    if (!e)
+        e = add_data(panels, num_panels, out);
+    if (!e)
+        e = buf_printf(out,
+                       "set multiplot layout %zu,1\nset grid lc '#dddddd'\nset key outside right top\n"
+                       "set xlabel 'round'\nset lmargin 10\n",
+                       num_panels);
+    for (size_t p = 0; p < num_panels && !e; p++)
+        e = add_panel(&panels[p], p, out);
+    return e ? e : buf_puts(out, "unset multiplot\n");
+}
