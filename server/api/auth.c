@@ -101,7 +101,7 @@ enum err api_authenticate(void *ctx, struct request *rq, const struct route *rou
     struct api *api = ctx;
     if (route->roles == 0)
         return ERR_OK;
-    const char *secret;
+    const char *secret = NULL;
     enum err e = bearer(rq, &secret, fault);
     if (e != ERR_OK)
         return e;
