@@ -142,7 +142,7 @@ static enum err find(int *argc, char **argv, const struct command **out, struct 
         *out = command_find(noun, "");
         i = skip_options(*argc, argv, i);
     }
-    if (noun && !*out && i < *argc && is_noun(noun)) {
+    if (noun && !*out && i < *argc) {
         verb = argv[i];
         take_word(argc, argv, i);
         *out = command_find(noun, verb);

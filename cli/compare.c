@@ -122,7 +122,7 @@ static json_t *differences_of(const json_t *runs)
             continue;
         json_t *row = json_pack("{s:s}", "parameter", path);
         for (size_t i = 0; row && i < json_array_size(all); i++) {
-            char number[16];
+            char number[24];
             (void)snprintf(number, sizeof number, "%zu", i);
             json_t *own = json_object_get(json_array_get(all, i), path);
             ok = ok && json_object_set_new(row, number, own ? json_deep_copy(own) : json_null()) == 0;
@@ -141,7 +141,7 @@ static json_t *differences_of(const json_t *runs)
 static void print_differences(const json_t *rows, const json_t *differences)
 {
     struct table_column cells[1 + CLI_MAX_COMPARED] = {{"parameter", "parameter", CELL_TEXT, 0}};
-    char numbers[CLI_MAX_COMPARED][16];
+    char numbers[CLI_MAX_COMPARED][24];
     size_t n = json_array_size(rows);
     for (size_t i = 0; i < n; i++) {
         (void)snprintf(numbers[i], sizeof numbers[i], "%zu", i);

@@ -93,8 +93,10 @@ static void number_text(double value, char *out)
         (void)snprintf(out, CELL_SIZE, "nan");
     else if (isinf(value))
         (void)snprintf(out, CELL_SIZE, value < 0 ? "-inf" : "inf");
-    else if (value != 0 && (fabs(value) < 0.001 || fabs(value) >= 1e6))
+    else if (fabs(value) > 0 && (fabs(value) < 0.001 || fabs(value) >= 1e9))
         (void)snprintf(out, CELL_SIZE, "%.3e", value);
+    else if (fabs(value) >= 10000)
+        (void)snprintf(out, CELL_SIZE, "%.0f", value);
     else
         (void)snprintf(out, CELL_SIZE, "%.4f", value);
 }

@@ -47,8 +47,9 @@ static enum err take_field(struct sse_reader *r, const char *name, const char *v
     } else if (str_eq(name, "event")) {
         (void)snprintf(r->type, sizeof r->type, "%s", value);
     } else if (str_eq(name, "id")) {
-        /* One that is too long cannot be sent back whole, so it is none. */
-        (void)str_copy(r->last_id, sizeof r->last_id, value);
+        /* One that is too long could not be sent back whole: the former stays. */
+        if (str_copy(r->last_id, sizeof r->last_id, value) != ERR_OK)
+            return ERR_OK;
     }
     return e;
 }

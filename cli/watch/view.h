@@ -9,7 +9,7 @@
 void view_paint(struct screen *s, const struct watched *runs, size_t num_runs);
 
 /* What an event says, as a line of text; "" for one that needs no line. */
-#define VIEW_LINE 600
+#define VIEW_LINE 1024
 void view_line(const struct watched *w, const json_t *event, char out[VIEW_LINE]);
 /* Where a run stands, for the start and the end. */
 void view_state_line(const struct watched *w, char out[VIEW_LINE]);
