@@ -22,6 +22,8 @@ struct answerer {
 };
 
 struct app {
+    void (*arm)(long n);  /* GET /arm/{n} calls it in the server's thread */
+    bool (*disarm)(void); /* GET /disarm */
     struct waiters *hub;
     struct httpd *httpd;
     uint16_t port;

@@ -26,6 +26,23 @@ static enum err get_block(void *ctx, struct request *rq, struct fault *fault)
     return reply_empty(rq, 204);
 }
 
+static enum err get_arm(void *ctx, struct request *rq, struct fault *fault)
+{
+    (void)ctx;
+    (void)fault;
+    enum err e = reply_empty(rq, 204);
+    app.arm(strtol(request_param(rq, "n"), NULL, 10));
+    return e;
+}
+
+static enum err get_disarm(void *ctx, struct request *rq, struct fault *fault)
+{
+    (void)ctx;
+    (void)fault;
+    atomic_store(&app.calls, app.disarm());
+    return reply_empty(rq, 204);
+}
+
 static enum err get_item(void *ctx, struct request *rq, struct fault *fault)
 {
     (void)ctx;
@@ -303,6 +320,8 @@ static const char *const upload_types[] = {"application/vnd.safetensors", "appli
 
 const struct route fixture_routes[] = {
     ROUTE("hello", HTTP_GET, "/hello", get_hello, .roles = 0),
+    ROUTE("arm", HTTP_GET, "/arm/{n}", get_arm, .roles = 0),
+    ROUTE("disarm", HTTP_GET, "/disarm", get_disarm, .roles = 0),
     ROUTE("block", HTTP_GET, "/block", get_block, .roles = 0),
     ROUTE("secret", HTTP_GET, "/secret", get_hello, .roles = 1),
     ROUTE("secret_upload", HTTP_PUT, "/secret", put_upload, .roles = 1, .body = BODY_STREAM,

@@ -6,7 +6,8 @@ HTTPD_TESTS = \
 	tests/bin/test_httpd_wait \
 	tests/bin/test_httpd_events \
 	tests/bin/test_httpd_lifecycle \
-	tests/bin/test_httpd_parts
+	tests/bin/test_httpd_parts \
+	tests/bin/test_httpd_torture
 check_PROGRAMS += $(HTTPD_TESTS)
 TESTS += $(HTTPD_TESTS)
 
@@ -43,4 +44,10 @@ tests_bin_test_httpd_lifecycle_LDADD = $(HTTPD_TEST_LIBS)
 tests_bin_test_httpd_parts_SOURCES = tests/unit/httpd/test_parts.c tests/support/unit.h
 tests_bin_test_httpd_parts_CFLAGS = $(HTTPD_TEST_CFLAGS)
 tests_bin_test_httpd_parts_LDADD = $(HTTPD_TEST_LIBS)
+
+tests_bin_test_httpd_torture_SOURCES = tests/unit/httpd/test_torture.c $(HTTPD_FIXTURE) \
+	tests/support/alloc_fail.c tests/support/alloc_fail.h
+tests_bin_test_httpd_torture_CFLAGS = $(HTTPD_TEST_CFLAGS)
+tests_bin_test_httpd_torture_LDFLAGS = $(AM_LDFLAGS) $(TORTURE_LINK)
+tests_bin_test_httpd_torture_LDADD = $(HTTPD_TEST_LIBS)
 endif
