@@ -122,7 +122,6 @@ CREATE TABLE task (
     deadline_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX task_round ON task (run_id, round, ordinal, type, id);
-CREATE INDEX task_round_status ON task (run_id, round, status);
 CREATE INDEX task_worker ON task (worker_id, status);
 CREATE INDEX task_device ON task (device_id, status);
 

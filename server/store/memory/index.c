@@ -40,8 +40,7 @@ static bool is_fixing(const struct query_condition *c)
     return c->op == QUERY_EQ && !c->is_optional;
 }
 
-/* A required bound on a column that is not the first of the order: few rows meet it, so the index is by that
- * column and what is found is sorted. */
+/* A required bound on a column that is not the first of the order: few rows meet it. */
 static const struct record_column *bound_column(const struct query_type *q)
 {
     for (size_t i = 0; i < q->num_conditions; i++) {
@@ -52,53 +51,71 @@ static const struct record_column *bound_column(const struct query_type *q)
     return NULL;
 }
 
-/* The index must begin with the fixed columns, in any order, and go on with the bound column or with the
- * query's order. */
-static bool serves(const struct memory_index *index, const struct query_type *q, struct memory_plan *plan)
+/* Whether the index begins with the columns that the query fixes, in any order: which condition fixes each.
+ */
+static bool fixes(const struct memory_index *index, const struct query_type *q, struct memory_plan *plan)
 {
-    plan->num_fixed = 0;
-    for (size_t k = 0; k < index->num_columns && k < SCHEMA_MAX_COLUMNS; k++) {
-        size_t i = 0;
-        while (i < q->num_conditions &&
-               !(is_fixing(&q->conditions[i]) && q->conditions[i].column == index->columns[k]))
-            i++;
-        if (i == q->num_conditions)
-            break;
-        plan->fixed_by[plan->num_fixed++] = i;
-    }
     size_t wanted = 0;
     for (size_t i = 0; i < q->num_conditions; i++)
         wanted += is_fixing(&q->conditions[i]);
-    if (plan->num_fixed != wanted)
-        return false;
-    const struct record_column *bound = bound_column(q);
-    plan->is_sorted = !bound;
-    if (bound)
-        return wanted < index->num_columns && index->columns[wanted] == bound;
-    for (size_t i = 0; i < q->num_order && wanted + i < index->num_columns; i++)
-        if (index->columns[wanted + i] != q->order[i])
+    for (plan->num_fixed = 0; plan->num_fixed < wanted; plan->num_fixed++) {
+        const struct record_column *column = index->columns[plan->num_fixed];
+        size_t i = 0;
+        while (i < q->num_conditions && !(is_fixing(&q->conditions[i]) && q->conditions[i].column == column))
+            i++;
+        if (i == q->num_conditions)
+            return false;
+        plan->fixed_by[plan->num_fixed] = i;
+    }
+    return true;
+}
+
+static bool goes_on_with(const struct memory_index *index, size_t from,
+                         const struct record_column *const *columns, size_t num_columns)
+{
+    for (size_t i = 0; i < num_columns && from + i < index->num_columns; i++)
+        if (index->columns[from + i] != columns[i])
             return false;
     return true;
 }
 
+static bool has_plan(struct memory_table *t, const struct query_type *q, struct memory_plan *plan)
+{
+    const struct record_column *bound = bound_column(q);
+    plan->is_sorted = true;
+    for (plan->index = 0; plan->index < t->num_indexes; plan->index++) {
+        const struct memory_index *index = &t->indexes[plan->index];
+        if (fixes(index, q, plan) && goes_on_with(index, plan->num_fixed, q->order, q->num_order))
+            return true;
+    }
+    plan->is_sorted = false;
+    for (plan->index = 0; bound && plan->index < t->num_indexes; plan->index++) {
+        const struct memory_index *index = &t->indexes[plan->index];
+        if (fixes(index, q, plan) && goes_on_with(index, plan->num_fixed, &bound, 1))
+            return true;
+    }
+    return false;
+}
+
+/* An index that others need anyway will do, if it gives the order. Only else the query gets one of its own:
+ * by its bound column if it has one, so that an index of all tasks of a worker does not have to be read for
+ * the few open ones. */
 static void plan_query(struct memory_table *t, enum query which)
 {
     const struct query_type *q = schema_query(which);
     struct memory_plan *plan = &t->plans[which];
-    for (plan->index = 0; plan->index < t->num_indexes; plan->index++)
-        if (serves(&t->indexes[plan->index], q, plan))
-            return;
+    if (has_plan(t, q, plan))
+        return;
     struct memory_index *index = add_index(t);
     for (size_t i = 0; i < q->num_conditions; i++)
         if (is_fixing(&q->conditions[i]))
             add_column(index, q->conditions[i].column);
     if (bound_column(q))
         add_column(index, bound_column(q));
-    else
-        for (size_t i = 0; i < q->num_order; i++)
-            add_column(index, q->order[i]);
+    for (size_t i = 0; !bound_column(q) && i < q->num_order; i++)
+        add_column(index, q->order[i]);
     end_with_key(t, index);
-    if (!serves(index, q, plan))
+    if (!has_plan(t, q, plan))
         bug("query %s has no index", q->name);
 }
 

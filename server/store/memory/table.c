@@ -100,32 +100,36 @@ static bool is_taken(struct memory_table *t, const void *row, const struct memor
     return false;
 }
 
-static struct memory_row *row_new(struct memory_table *t, const void *row)
+static void *row_copy(enum record_kind kind, const void *row)
 {
-    const struct record_type *type = &record_types[t->kind];
-    size_t head = sizeof(struct memory_row) + t->num_indexes * sizeof(struct tree_node);
-    size_t size = head + type->row_size;
+    const struct record_type *type = &record_types[kind];
+    size_t size = type->row_size;
     for (size_t i = 0; i < type->num_columns; i++)
         if (type->columns[i].type == COLUMN_TEXT)
             size += strlen(row_text(&type->columns[i], row)) + 1;
-    struct memory_row *r = malloc(size);
-    if (!r)
+    char *copy = malloc(size);
+    if (!copy)
         return NULL;
-    r->row = (char *)r + head;
-    memcpy(r->row, row, type->row_size);
-    char *text = (char *)r->row + type->row_size;
+    memcpy(copy, row, type->row_size);
+    char *text = copy + type->row_size;
     for (size_t i = 0; i < type->num_columns; i++) {
         const struct record_column *c = &type->columns[i];
         if (c->type == COLUMN_REAL)
-            row_set_real(c, r->row, row_real(c, row));
+            row_set_real(c, copy, row_real(c, row));
         if (c->type != COLUMN_TEXT)
             continue;
         size_t n = strlen(row_text(c, row)) + 1;
         memcpy(text, row_text(c, row), n);
-        row_set_text(c, r->row, text);
+        row_set_text(c, copy, text);
         text += n;
     }
-    for (size_t i = 0; i < t->num_indexes; i++) {
+    return copy;
+}
+
+static struct memory_row *place_new(struct memory_table *t)
+{
+    struct memory_row *r = malloc(sizeof *r + t->num_indexes * sizeof r->nodes[0]);
+    for (size_t i = 0; r && i < t->num_indexes; i++) {
         uint64_t x = (++t->num_made) * 0x9e3779b97f4a7c15U;
         x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93U;
         r->nodes[i].priority = (uint32_t)(x >> 32);
@@ -133,38 +137,63 @@ static struct memory_row *row_new(struct memory_table *t, const void *row)
     return r;
 }
 
-static void link_row(struct memory_table *t, struct memory_row *r)
+static bool is_same_place(const struct memory_index *index, const void *a, const void *b)
 {
-    for (size_t i = 0; r && i < t->num_indexes; i++)
-        tree_insert(&t->indexes[i].root, &r->nodes[i], compare_nodes, &t->indexes[i]);
+    for (size_t i = 0; i < index->num_columns; i++)
+        if (column_compare(index->columns[i], a, b))
+            return false;
+    return true;
 }
 
-static void unlink_row(struct memory_table *t, struct memory_row *r)
+/* From one struct to another, either of which may be NULL. Only in indexes where they differ does anything
+ * move. */
+static void move(struct memory_table *t, struct memory_row *r, const void *from, void *to)
 {
-    for (size_t i = 0; r && i < t->num_indexes; i++)
-        tree_remove(&t->indexes[i].root, &r->nodes[i], compare_nodes, &t->indexes[i]);
+    bool moves[TABLE_MAX_INDEXES];
+    for (size_t i = 0; i < t->num_indexes; i++) {
+        moves[i] = !from || !to || !is_same_place(&t->indexes[i], from, to);
+        if (moves[i] && from)
+            tree_remove(&t->indexes[i].root, &r->nodes[i], compare_nodes, &t->indexes[i]);
+    }
+    if (!to)
+        return;
+    r->row = to;
+    for (size_t i = 0; i < t->num_indexes; i++)
+        if (moves[i])
+            tree_insert(&t->indexes[i].root, &r->nodes[i], compare_nodes, &t->indexes[i]);
 }
 
-static enum err change(struct memory_table *t, struct memory_row *removed, const void *row,
+static enum err reserve(struct memory_undo *undo)
+{
+    if (undo->count < undo->capacity)
+        return ERR_OK;
+    size_t capacity = undo->capacity ? 2 * undo->capacity : 64;
+    struct memory_change *grown = realloc(undo->changes, capacity * sizeof *grown);
+    if (!grown)
+        return ERR_NO_MEMORY;
+    undo->changes = grown;
+    undo->capacity = capacity;
+    return ERR_OK;
+}
+
+/* old NULL: a new row; row NULL: `old` goes. */
+static enum err change(struct memory_table *t, struct memory_row *old, const void *row,
                        struct memory_undo *undo)
 {
-    if (undo->count == undo->capacity) {
-        size_t capacity = undo->capacity ? 2 * undo->capacity : 64;
-        struct memory_change *grown = realloc(undo->changes, capacity * sizeof *grown);
-        if (!grown)
-            return ERR_NO_MEMORY;
-        undo->changes = grown;
-        undo->capacity = capacity;
+    enum err e = reserve(undo);
+    if (e)
+        return e;
+    void *after = row ? row_copy(t->kind, row) : NULL;
+    struct memory_row *place = old ? old : place_new(t);
+    if ((row && !after) || !place) {
+        free(after);
+        if (!old)
+            free(place);
+        return ERR_NO_MEMORY;
     }
-    struct memory_row *added = NULL;
-    if (row) {
-        added = row_new(t, row);
-        if (!added)
-            return ERR_NO_MEMORY;
-    }
-    unlink_row(t, removed);
-    link_row(t, added);
-    undo->changes[undo->count++] = (struct memory_change){t, removed, added};
+    void *before = old ? old->row : NULL;
+    move(t, place, before, after);
+    undo->changes[undo->count++] = (struct memory_change){t, place, before, after};
     return ERR_OK;
 }
 
@@ -218,18 +247,23 @@ enum err table_remove(struct memory_table *t, const void *row, struct memory_und
 
 void undo_commit(struct memory_undo *undo)
 {
-    for (size_t i = 0; i < undo->count; i++)
-        free(undo->changes[i].removed);
+    for (size_t i = 0; i < undo->count; i++) {
+        const struct memory_change *c = &undo->changes[i];
+        free(c->before);
+        if (!c->after)
+            free(c->place);
+    }
     undo->count = 0;
 }
 
 void undo_rollback(struct memory_undo *undo)
 {
     while (undo->count) {
-        struct memory_change *c = &undo->changes[--undo->count];
-        unlink_row(c->table, c->added);
-        link_row(c->table, c->removed);
-        free(c->added);
+        const struct memory_change *c = &undo->changes[--undo->count];
+        move(c->table, c->place, c->after, c->before);
+        free(c->after);
+        if (!c->before)
+            free(c->place);
     }
 }
 
@@ -244,7 +278,9 @@ static void free_rows(const struct memory_index *key, struct tree_node *node)
     while (node) {
         struct tree_node *right = node->right;
         free_rows(key, node->left);
-        free(index_row(key, node));
+        struct memory_row *r = index_row(key, node);
+        free(r->row);
+        free(r);
         node = right;
     }
 }

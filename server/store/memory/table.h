@@ -1,6 +1,6 @@
-/* The rows of one record kind in memory. Rows never change: an update links a new one and unlinks the old
- * one, which the undo log keeps until the transaction ends. Each table has an ordered index for its key, one
- * for each of its uniques and one for each query that none of the others serves. */
+/* The rows of one record kind in memory. What a row says never changes: an update puts another struct in its
+ * place, and the undo log keeps the old one until the transaction ends. Each table has an ordered index for
+ * its key, one for each of its uniques and one for each query that none of the others serves. */
 #ifndef FEDLANE_STORE_MEMORY_TABLE_H
 #define FEDLANE_STORE_MEMORY_TABLE_H
 
@@ -18,10 +18,10 @@ struct memory_index {
     struct tree_node *root;
 };
 
-/* One allocation: this, the nodes, the struct of records.h, its texts. */
+/* `row` is one allocation: the struct of records.h, then its texts. */
 struct memory_row {
     void *row;
-    struct tree_node nodes[];
+    struct tree_node nodes[]; /* one for each index */
 };
 
 /* How a query runs: over which index, and how many of that index's leading columns its conditions fix. */
@@ -42,7 +42,8 @@ struct memory_table {
 
 struct memory_change {
     struct memory_table *table;
-    struct memory_row *removed, *added; /* either may be NULL */
+    struct memory_row *place;
+    void *before, *after; /* its `row`; NULL: it was not in the table */
 };
 struct memory_undo {
     struct memory_change *changes;
