@@ -8,6 +8,7 @@ tests_store_libstoretest_a_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 STORE_TEST_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(SQLITE_CFLAGS)
 STORE_TEST_LIBS = tests/store/libstoretest.a $(SQLITE_STORE_LIBS) $(CHECK_LIBS)
 STORE_TESTS = \
+	tests/bin/test_store_alloc \
 	tests/bin/test_store_blobs \
 	tests/bin/test_store_faults \
 	tests/bin/test_store_queries \
@@ -16,6 +17,11 @@ STORE_TESTS = \
 	tests/bin/test_store_writes
 check_PROGRAMS += $(STORE_TESTS)
 TESTS += $(STORE_TESTS)
+
+tests_bin_test_store_alloc_SOURCES = tests/store/test_alloc.c
+tests_bin_test_store_alloc_CFLAGS = $(STORE_TEST_CFLAGS)
+tests_bin_test_store_alloc_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
+tests_bin_test_store_alloc_LDADD = $(STORE_TEST_LIBS)
 
 tests_bin_test_store_blobs_SOURCES = tests/store/test_blobs.c
 tests_bin_test_store_blobs_CFLAGS = $(STORE_TEST_CFLAGS)
