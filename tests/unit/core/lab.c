@@ -47,8 +47,7 @@ void lab_open_over(struct lab *lab, struct store *store, struct blobs *blobs)
 {
     *lab = (struct lab){.store = store, .blobs = blobs, .clock = {LAB_START_MS}};
     arena_init(&lab->arena, 256 * MIB);
-    lab->store->ops->listen(lab->store, lab_notified, lab);
-    core_start(lab);
+    lab_open_again(lab);
 }
 
 void lab_open(struct lab *lab)
@@ -60,11 +59,22 @@ void lab_open(struct lab *lab)
     lab_open_over(lab, store, blobs);
 }
 
-void lab_close(struct lab *lab)
+void lab_close_files(struct lab *lab)
 {
     core_free(lab->core);
     lab->store->ops->close(lab->store);
     lab->blobs->ops->close(lab->blobs);
+}
+
+void lab_open_again(struct lab *lab)
+{
+    lab->store->ops->listen(lab->store, lab_notified, lab);
+    core_start(lab);
+}
+
+void lab_close(struct lab *lab)
+{
+    lab_close_files(lab);
     arena_release(&lab->arena);
 }
 

@@ -36,6 +36,10 @@ void lab_open(struct lab *lab);
  * ERR_STORAGE_FULL or ERR_UNAVAILABLE are tried again, as clients do. */
 void lab_open_over(struct lab *lab, struct store *store, struct blobs *blobs);
 void lab_close(struct lab *lab);
+/* The process ends, files and all; lab->store and lab->blobs are then set anew by the test, and it starts
+ * again. */
+void lab_close_files(struct lab *lab);
+void lab_open_again(struct lab *lab);
 /* A new core on what the old one left, as after a crash of the process. */
 void lab_restart(struct lab *lab);
 

@@ -10,7 +10,8 @@ CORE_TESTS = \
 	tests/bin/test_restart \
 	tests/bin/test_tables \
 	tests/bin/test_failures \
-	tests/bin/test_threads
+	tests/bin/test_threads \
+	tests/bin/test_core_sqlite
 check_PROGRAMS += $(CORE_TESTS)
 TESTS += $(CORE_TESTS)
 
@@ -61,4 +62,8 @@ tests_bin_test_failures_LDADD = $(CORE_TEST_LIBS)
 tests_bin_test_threads_SOURCES = tests/unit/core/test_threads.c $(CORE_LAB)
 tests_bin_test_threads_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_threads_LDADD = $(CORE_TEST_LIBS)
+
+tests_bin_test_core_sqlite_SOURCES = tests/unit/core/test_sqlite.c $(CORE_LAB)
+tests_bin_test_core_sqlite_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_core_sqlite_LDADD = libfedlane-core.a $(SQLITE_STORE_LIBS) $(FL_LIBS) $(CHECK_LIBS)
 endif
