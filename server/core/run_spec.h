@@ -1,6 +1,6 @@
 /* The run spec: one experiment's every setting. Reading checks everything that can be checked before devices
- * are known, and fills in the defaults, so that what is stored says what was in force. docs/api.md has the
- * fields. */
+ * are known, and fills in the defaults, so that what is stored says what was in force. docs/openapi.json has
+ * the fields. */
 #ifndef FEDLANE_CORE_RUN_SPEC_H
 #define FEDLANE_CORE_RUN_SPEC_H
 
