@@ -12,3 +12,4 @@ include tests/unit/core/local.mk
 include tests/compute/local.mk
 include tests/unit/nn/local.mk
 include tests/unit/worker/trainer.mk
+include tests/unit/worker_agent/local.mk

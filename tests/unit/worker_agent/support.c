@@ -33,7 +33,8 @@ struct worker_task support_task(void)
     return t;
 }
 
-/* -- the double ------------------------------------------------------------------------------------------------ */
+/* -- the double
+ * ------------------------------------------------------------------------------------------------ */
 
 struct trainer {
     const struct dataset *data;
@@ -85,8 +86,8 @@ void fake_wait_for(int n)
     fake_unlock();
 }
 
-static enum err fake_open(const struct arch *arch, const struct dataset *data, int64_t batch_size, struct trainer **out,
-                          struct fault *fault)
+static enum err fake_open(const struct arch *arch, const struct dataset *data, int64_t batch_size,
+                          struct trainer **out, struct fault *fault)
 {
     enum err e = fake_lock()->open_err;
     hooks.num_opened += e == ERR_OK;
@@ -118,7 +119,8 @@ static void fake_plan(const struct trainer *t, struct trainer_plan *out)
     *out = (struct trainer_plan){.persistent_bytes = (size_t)t->num_params * sizeof *t->weights};
 }
 
-static enum err fake_begin(struct trainer *t, const struct train_job *job, const float *w_t, struct fault *fault)
+static enum err fake_begin(struct trainer *t, const struct train_job *job, const float *w_t,
+                           struct fault *fault)
 {
     enum err e = fake_lock()->begin_err;
     fake_unlock();
@@ -216,7 +218,8 @@ const struct trainer_ops fake_trainer = {.name = "fake",
                                          .gradient = fake_gradient,
                                          .close = fake_close};
 
-/* -- directories ----------------------------------------------------------------------------------------------- */
+/* -- directories
+ * ----------------------------------------------------------------------------------------------- */
 
 char *support_dir_new(void)
 {

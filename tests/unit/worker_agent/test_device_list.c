@@ -36,7 +36,8 @@ START_TEST(mistakes_are_shown)
         struct fault fault = FAULT_NONE;
         int64_t *ordinals = NULL;
         size_t count = 0;
-        ck_assert_msg(device_list_parse(bad[i], &ordinals, &count, &fault) == ERR_USAGE, "\"%s\" was taken", bad[i]);
+        ck_assert_msg(device_list_parse(bad[i], &ordinals, &count, &fault) == ERR_USAGE, "\"%s\" was taken",
+                      bad[i]);
         ck_assert_ptr_nonnull(strstr(fault.detail, bad[i]));
         ck_assert_str_eq(fault.field, "devices");
     }

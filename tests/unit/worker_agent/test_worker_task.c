@@ -10,14 +10,19 @@
 
 /* As the server writes it. */
 static const char whole[] =
-    "{\"task_id\": \"" ID_A "\", \"run_id\": \"" ID_A "\", \"device_id\": \"" ID_A "\", \"round\": 3, \"ordinal\": 7,"
-    " \"attempt\": 2, \"type\": \"train\", \"dataset\": \"fashion\", \"num_examples\": 63, \"num_test_examples\": 7,"
-    " \"model_version\": 3, \"weights_url\": \"/api/v1/runs/" ID_A "/models/3/weights\", \"weights_sha256\": \"" SHA "\","
+    "{\"task_id\": \"" ID_A "\", \"run_id\": \"" ID_A "\", \"device_id\": \"" ID_A
+    "\", \"round\": 3, \"ordinal\": 7,"
+    " \"attempt\": 2, \"type\": \"train\", \"dataset\": \"fashion\", \"num_examples\": 63, "
+    "\"num_test_examples\": 7,"
+    " \"model_version\": 3, \"weights_url\": \"/api/v1/runs/" ID_A
+    "/models/3/weights\", \"weights_sha256\": \"" SHA "\","
     " \"model\": {\"layers\": [{\"units\": 10, \"type\": \"dense\"}], \"input\": [784]},"
     " \"config\": {\"local_epochs\": 20, \"local_steps\": 0, \"batch_size\": 10, \"learning_rate\": 0.03,"
-    " \"proximal_mu\": 1, \"optimizer\": \"sgd\", \"seed\": 6, \"round\": 3, \"ordinal\": 7, \"accept_partial\": false},"
+    " \"proximal_mu\": 1, \"optimizer\": \"sgd\", \"seed\": 6, \"round\": 3, \"ordinal\": 7, "
+    "\"accept_partial\": false},"
     " \"steps_assigned\": 140, \"budget\": {\"max_steps\": 49, \"max_seconds\": 2.5},"
-    " \"want\": [\"evaluation\", \"gamma\"], \"deadline_at\": \"2026-01-02T03:04:05.678Z\", \"time_left_ms\": 59999}";
+    " \"want\": [\"evaluation\", \"gamma\"], \"deadline_at\": \"2026-01-02T03:04:05.678Z\", "
+    "\"time_left_ms\": 59999}";
 
 static json_t *document(void)
 {
@@ -84,8 +89,8 @@ START_TEST(what_is_null_is_no_bound)
 }
 END_TEST
 
-/* One change to the whole document, and the field that the fault must name. `inner`: the object that holds the field, or
- * NULL. `value`: its new JSON, or NULL to take it away. */
+/* One change to the whole document, and the field that the fault must name. `inner`: the object that holds
+ * the field, or NULL. `value`: its new JSON, or NULL to take it away. */
 static const struct {
     const char *inner, *key, *value, *field;
 } bad[] = {
