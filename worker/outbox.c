@@ -1,7 +1,6 @@
 #include "worker/outbox.h"
 #include <dirent.h>
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +11,15 @@
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/str.h"
-#include "common/json/json_spec.h"
 #include "worker/atomic_file.h"
 
 /* A head and the largest file of a model. */
 #define LIMIT_REPORT_FILE ((size_t)LIMIT_MODEL_BYTES + LIMIT_SAFETENSORS_HEADER + 4 * KIB)
 
-static const char *const route_names[] = {[REPORT_UPDATE] = "update", [REPORT_FAIL] = "fail", NULL};
+/* What a head begins with; the number is the format's. */
+#define HEAD_WORDS "fedlane-report 1"
+
+static const char *const route_names[] = {[REPORT_UPDATE] = "update", [REPORT_FAIL] = "fail"};
 
 void report_release(struct report *r)
 {
@@ -63,17 +64,9 @@ enum err outbox_open(const char *state_dir, char **out_path, struct fault *fault
 
 static enum err head_of(const struct report *r, struct buf *out)
 {
-    json_t *json = json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:I, s:s}", "task_id", r->task_id, "route",
-                             route_names[r->route], "round", (json_int_t)r->round, "attempt",
-                             (json_int_t)r->attempt, "ordinal", (json_int_t)r->ordinal, "media_type",
-                             r->media_type, "size", (json_int_t)r->size, "sha256", r->sha256);
-    char *text = NULL;
-    enum err e = json ? json_text(json, &text) : ERR_NO_MEMORY;
-    if (!e)
-        e = buf_printf(out, "%s\n", text);
-    free(text);
-    json_decref(json);
-    return e;
+    return buf_printf(out, HEAD_WORDS " %s %s %lld %lld %lld %s %zu %s\n", r->task_id, route_names[r->route],
+                      (long long)r->round, (long long)r->attempt, (long long)r->ordinal, r->media_type,
+                      r->size, r->sha256);
 }
 
 enum err outbox_store(const char *outbox, struct report *r, struct fault *fault)
@@ -94,66 +87,36 @@ enum err outbox_store(const char *outbox, struct report *r, struct fault *fault)
     return e;
 }
 
-struct head {
-    const char *task_id, *media_type, *sha256;
-    int route;
-    int64_t round, attempt, ordinal, size;
-};
-
-#define HEAD_FIELD(member, kind, ...) JSON_FIELD(struct head, member, kind, .is_required = true, __VA_ARGS__)
-
-static const struct json_field head_fields[] = {
-    HEAD_FIELD(task_id, JSON_FIELD_TEXT, .min = 32, .max = 32),
-    HEAD_FIELD(media_type, JSON_FIELD_TEXT, .min = 1, .max = 100),
-    HEAD_FIELD(sha256, JSON_FIELD_TEXT, .min = 64, .max = 64),
-    HEAD_FIELD(route, JSON_FIELD_CHOICE, .choices = route_names),
-    HEAD_FIELD(round, JSON_FIELD_INT, .min = 0, .max = 9e15),
-    HEAD_FIELD(attempt, JSON_FIELD_INT, .min = 0, .max = 9e15),
-    HEAD_FIELD(ordinal, JSON_FIELD_INT, .min = 0, .max = 9e15),
-    HEAD_FIELD(size, JSON_FIELD_INT, .min = 0, .max = (double)LIMIT_REPORT_FILE),
-};
-
-static enum err take_head(const char *text, size_t len, struct report *out)
+/* `line` ends with NUL. */
+static bool take_head(const char *line, struct report *out)
 {
-    struct arena arena = ARENA_INIT(64 * KIB);
-    struct head head = {0};
-    struct fault ignored = FAULT_NONE;
-    json_t *json = NULL;
-    enum err e = json_text_parse(text, len, &json, &ignored);
-    if (!e)
-        e = json_spec_parse(json, head_fields, sizeof head_fields / sizeof *head_fields, JSON_IGNORE_UNKNOWN,
-                            "", &arena, &head, &ignored);
-    if (!e) {
-        *out = (struct report){.route = head.route == REPORT_FAIL ? REPORT_FAIL : REPORT_UPDATE,
-                               .round = head.round,
-                               .attempt = head.attempt,
-                               .ordinal = head.ordinal,
-                               .media_type =
-                                   str_eq(head.media_type, MEDIA_JSON) ? MEDIA_JSON : MEDIA_SAFETENSORS,
-                               .size = (size_t)head.size};
-        e = str_copy(out->task_id, sizeof out->task_id, head.task_id);
-    }
-    if (!e)
-        e = str_copy(out->sha256, sizeof out->sha256, head.sha256);
-    json_decref(json);
-    arena_release(&arena);
-    return e;
+    long long round, attempt, ordinal;
+    char route[8], media_type[64];
+    int end = -1;
+    int taken = sscanf(line, HEAD_WORDS " %32s %7s %lld %lld %lld %63s %zu %64s%n", out->task_id, route,
+                       &round, &attempt, &ordinal, media_type, &out->size, out->sha256, &end);
+    if (taken != 8 || end < 0 || line[end] != '\0')
+        return false;
+    out->route = str_eq(route, route_names[REPORT_FAIL]) ? REPORT_FAIL : REPORT_UPDATE;
+    out->media_type = str_eq(media_type, MEDIA_JSON) ? MEDIA_JSON : MEDIA_SAFETENSORS;
+    out->round = round;
+    out->attempt = attempt;
+    out->ordinal = ordinal;
+    return str_eq(route, route_names[out->route]) && str_eq(media_type, out->media_type);
 }
 
 /* The body moves to the front of the file's own memory, so that a large one is never there twice. */
 static enum err take_report(struct buf *file, const char *task_id, struct report *out)
 {
     char sha256[SHA256_HEX_SIZE];
-    const char *newline = file->data ? memchr(file->data, '\n', file->len) : NULL;
+    char *newline = file->data ? memchr(file->data, '\n', file->len) : NULL;
     if (!newline)
         return ERR_BAD_FILE;
+    *newline = '\0';
     size_t head_len = (size_t)(newline - file->data) + 1, len;
-    enum err e = take_head(file->data, head_len - 1, out);
-    if (e == ERR_NO_MEMORY)
-        return e;
-    if (e || !str_eq(out->task_id, task_id) || out->size != file->len - head_len)
+    if (!take_head(file->data, out) || !str_eq(out->task_id, task_id) || out->size != file->len - head_len)
         return ERR_BAD_FILE;
-    e = sha256_hex(newline + 1, out->size, sha256);
+    enum err e = sha256_hex(newline + 1, out->size, sha256);
     if (e || !str_eq(sha256, out->sha256))
         return e ? e : ERR_BAD_FILE;
     e = buf_take(file, &out->body, &len);

@@ -2,8 +2,8 @@
  * before the first try, so that work survives a killed process. One report per task; a newer attempt replaces
  * the older.
  *
- * A file is one line of JSON (which task, which route, media type, size and SHA-256 of the body), then the
- * body. */
+ * A file is a line of words (task, route, round, attempt, ordinal, media type, size and SHA-256 of the body),
+ * then the body. */
 #ifndef FEDLANE_WORKER_OUTBOX_H
 #define FEDLANE_WORKER_OUTBOX_H
 

@@ -180,7 +180,6 @@ END_TEST
 START_TEST(no_memory_is_said_and_leaves_nothing)
 {
     char *dir = support_dir_new(), *outbox = open_in(dir);
-    alloc_fail_jansson();
     for (long n = 0;; n++) {
         struct report r = report_new(SUPPORT_RUN_ID), out = {0};
         struct fault fault = FAULT_NONE;

@@ -392,21 +392,21 @@ END_TEST
 
 int main(void)
 {
-    static const TTest *const tests[] = {the_whole_job,
-                                         the_budget_ends_it,
-                                         a_budget_of_the_whole_job_completes_it,
-                                         a_budget_of_nothing,
-                                         no_time_is_a_spent_budget,
-                                         partial_work_that_is_not_accepted,
-                                         dropped_work_may_be_skipped,
-                                         an_evaluation,
-                                         a_gradient_with_and_without_evaluation,
-                                         gamma_only_when_wanted,
-                                         a_slow_machine_waits_and_gives_the_same,
-                                         what_cannot_be_done_is_named,
-                                         errors_of_the_trainer,
-                                         weights_that_are_not_finite,
-                                         trainers_are_kept_and_bounded};
+    const TTest *const tests[] = {the_whole_job,
+                                  the_budget_ends_it,
+                                  a_budget_of_the_whole_job_completes_it,
+                                  a_budget_of_nothing,
+                                  no_time_is_a_spent_budget,
+                                  partial_work_that_is_not_accepted,
+                                  dropped_work_may_be_skipped,
+                                  an_evaluation,
+                                  a_gradient_with_and_without_evaluation,
+                                  gamma_only_when_wanted,
+                                  a_slow_machine_waits_and_gives_the_same,
+                                  what_cannot_be_done_is_named,
+                                  errors_of_the_trainer,
+                                  weights_that_are_not_finite,
+                                  trainers_are_kept_and_bounded};
     Suite *suite = suite_create("task_runner");
     TCase *tc = tcase_create("task_runner");
     tcase_set_timeout(tc, 120);

@@ -318,7 +318,7 @@ END_TEST
 
 int main(void)
 {
-    static const TTest *const tests[] = {
+    const TTest *const tests[] = {
         all_jobs_become_reports_on_disk,    training_goes_before_evaluation,
         a_queued_job_is_cancelled_at_once,  the_pause_of_a_slow_machine_is_interrupted,
         the_end_does_not_wait_for_work,     a_passed_deadline_returns_nothing_done,

@@ -1,6 +1,7 @@
 #include <check.h>
 #include <math.h>
 #include <string.h>
+#include "common/base/limits.h"
 #include "common/json/json_spec.h"
 #include "tests/support/unit.h"
 #include "worker/worker_task.h"
