@@ -5,7 +5,7 @@
 static const char pragmas[] = "PRAGMA query_only = ON;"
                               "PRAGMA trusted_schema = OFF;"
                               "PRAGMA temp_store = MEMORY;"
-                              "PRAGMA cache_size = -8192;";
+                              "PRAGMA cache_size = -256;";
 
 enum err readers_init(struct readers *r, const char *path)
 {

@@ -16,7 +16,7 @@ static const char pragmas[] = "PRAGMA journal_mode = WAL;"
                               "PRAGMA foreign_keys = ON;"
                               "PRAGMA trusted_schema = OFF;"
                               "PRAGMA temp_store = MEMORY;"
-                              "PRAGMA cache_size = -65536;"
+                              "PRAGMA cache_size = -512;" /* small, so that memory does not grow with the history */
                               "PRAGMA journal_size_limit = 67108864;"
                               "PRAGMA wal_autocheckpoint = 0;";
 
