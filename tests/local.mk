@@ -13,3 +13,5 @@ include tests/compute/local.mk
 include tests/unit/nn/local.mk
 include tests/unit/worker/trainer.mk
 include tests/unit/worker_agent/local.mk
+include tests/api/local.mk
+include tests/scenario/local.mk
