@@ -36,13 +36,20 @@ void fault_vfs_arm(enum disk_fault kind, int n, int count)
     (void)pthread_mutex_unlock(&mutex);
 }
 
+bool fault_vfs_hit(void)
+{
+    (void)pthread_mutex_lock(&mutex);
+    bool was_failing = has_failed;
+    (void)pthread_mutex_unlock(&mutex);
+    return was_failing;
+}
+
 bool fault_vfs_disarm(void)
 {
     (void)pthread_mutex_lock(&mutex);
     faults_left = 0;
-    bool was_failing = has_failed;
     (void)pthread_mutex_unlock(&mutex);
-    return was_failing;
+    return fault_vfs_hit();
 }
 
 static sqlite3_file *real_of(sqlite3_file *f)

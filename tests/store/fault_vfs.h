@@ -11,6 +11,7 @@ enum disk_fault { DISK_FULL, DISK_BROKEN };
 void fault_vfs_install(void);
 /* From the n-th write or sync on (0: the next), `count` of them fail. */
 void fault_vfs_arm(enum disk_fault kind, int n, int count);
+bool fault_vfs_hit(void); /* whether any call failed since it was armed */
 /* The disk is well again. Whether any call failed. */
 bool fault_vfs_disarm(void);
 

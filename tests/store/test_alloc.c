@@ -276,6 +276,39 @@ START_TEST(sqlite_without_memory_loses_nothing)
 }
 END_TEST
 
+START_TEST(sqlite_without_memory_keeps_blobs)
+{
+    const struct backend *backend = &backends[_i];
+    if (!backend->is_durable)
+        return;
+    static unsigned char bytes[50000], got[sizeof bytes];
+    make_bytes(3, 0, bytes, sizeof bytes);
+    const char *dir = make_dir();
+    struct blobs *b = open_blobs(backend, dir);
+    int64_t ids[200] = {0};
+    int num_refused = 0;
+    for (int i = 0; i < 200; i++) {
+        (void)sqlite3_hard_heap_limit64(sqlite3_memory_used() + i % 100 * 1024);
+        enum err e = put(b, bytes, sizeof bytes, &ids[i]);
+        enum err committed = b->ops->commit(b);
+        (void)sqlite3_hard_heap_limit64(0);
+        ck_err(e, ERR_OK); /* it only waits in memory that is ours */
+        ck_assert(!committed || committed == ERR_NO_MEMORY);
+        num_refused += committed == ERR_NO_MEMORY;
+    }
+    ck_assert_int_gt(num_refused, 10);
+    ck_err(b->ops->commit(b), ERR_OK);
+    b->ops->close(b);
+    b = open_blobs(backend, dir);
+    for (int i = 0; i < 200; i++) {
+        ck_err(b->ops->read(b, ids[i], 0, got, sizeof got), ERR_OK);
+        ck_assert_int_eq(memcmp(got, bytes, sizeof got), 0);
+    }
+    b->ops->close(b);
+    remove_dir(dir);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("store without memory");
@@ -285,5 +318,6 @@ int main(void)
     tcase_add_loop_test(tc, the_store_survives_every_failing_allocation, 0, num_backends);
     tcase_add_loop_test(tc, blobs_survive_every_failing_allocation, 0, num_backends);
     tcase_add_loop_test(tc, sqlite_without_memory_loses_nothing, 0, num_backends);
+    tcase_add_loop_test(tc, sqlite_without_memory_keeps_blobs, 0, num_backends);
     return run_suite(s);
 }

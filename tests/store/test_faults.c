@@ -2,7 +2,9 @@
  * stays, what was refused can be tried again. */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,6 +275,71 @@ START_TEST(blobs_survive_every_single_disk_fault)
 }
 END_TEST
 
+/* Several uploads at once on a disk that fails now and then: each ends well or is refused, and none harms
+ * another. */
+#define NUM_UPLOADERS    4
+#define NUM_PER_UPLOADER 6
+#define UPLOAD_SIZE      (9 * LIMIT_BLOB_CHUNK + 1000)
+
+struct uploader {
+    struct blobs *blobs;
+    int64_t number, ids[NUM_PER_UPLOADER];
+};
+static atomic_int num_uploading;
+
+static void *upload_some(void *arg)
+{
+    struct uploader *u = arg;
+    for (int64_t i = 0; i < NUM_PER_UPLOADER; i++) {
+        enum err e = put_blob(u->blobs, u->number * 100 + i, UPLOAD_SIZE, &u->ids[i]);
+        ck_assert(!e || is_storage_error(e));
+        u->ids[i] = e ? 0 : u->ids[i];
+        e = u->blobs->ops->commit(u->blobs);
+        ck_assert(!e || is_storage_error(e));
+    }
+    atomic_fetch_sub(&num_uploading, 1);
+    return NULL;
+}
+
+static void check_uploads(struct blobs *b, const struct uploader *uploaders)
+{
+    for (int i = 0; i < NUM_UPLOADERS; i++)
+        for (int64_t k = 0; k < NUM_PER_UPLOADER; k++)
+            if (uploaders[i].ids[k])
+                check_blob(b, uploaders[i].ids[k], uploaders[i].number * 100 + k, UPLOAD_SIZE);
+}
+
+START_TEST(uploads_on_a_failing_disk_do_not_harm_each_other)
+{
+    fault_vfs_install();
+    const char *dir = make_dir();
+    struct blobs *b = open_blobs(sqlite_backend(), dir);
+    static struct uploader uploaders[NUM_UPLOADERS];
+    pthread_t threads[NUM_UPLOADERS];
+    atomic_store(&num_uploading, NUM_UPLOADERS);
+    for (int i = 0; i < NUM_UPLOADERS; i++) {
+        uploaders[i] = (struct uploader){.blobs = b, .number = i};
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, upload_some, &uploaders[i]), 0);
+    }
+    for (int n = 0; atomic_load(&num_uploading); n = (n + 97) % 400) {
+        fault_vfs_arm(n % 2 ? DISK_FULL : DISK_BROKEN, n, 1);
+        while (atomic_load(&num_uploading) && !fault_vfs_hit())
+            (void)sched_yield();
+    }
+    for (int i = 0; i < NUM_UPLOADERS; i++)
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    (void)fault_vfs_disarm();
+    check_uploads(b, uploaders);
+    ck_err(b->ops->commit(b), ERR_OK);
+    check_uploads(b, uploaders);
+    b->ops->close(b);
+    b = open_blobs(sqlite_backend(), dir);
+    check_uploads(b, uploaders);
+    b->ops->close(b);
+    remove_dir(dir);
+}
+END_TEST
+
 /* --- a full disk, by the system's own limit --- */
 
 static enum err commit_blobs(void *ctx)
@@ -473,6 +540,7 @@ int main(void)
     tcase_add_test(tc, metadata_survives_every_single_disk_fault);
     tcase_add_test(tc, opening_survives_every_single_disk_fault);
     tcase_add_test(tc, blobs_survive_every_single_disk_fault);
+    tcase_add_test(tc, uploads_on_a_failing_disk_do_not_harm_each_other);
     tcase_add_test(tc, a_full_disk_is_storage_full_and_loses_nothing);
     tcase_add_test(tc, what_was_acknowledged_survives_kill_9);
     return run_suite(s);

@@ -17,9 +17,7 @@ static size_t add_jobs(struct object_list *list, struct job *jobs, size_t count)
         /* Of an upload that runs, only what has gathered. */
         if (o->wanted == OBJECT_OPEN && !o->pending.first)
             continue;
-        o->is_flushing = true;
-        o->flushing = o->pending;
-        o->pending = (struct chunk_list){0};
+        object_take(o);
         jobs[count++] = (struct job){o, (int)o->wanted, o->size, o->is_in_file};
     }
     return count;

@@ -93,6 +93,13 @@ enum err object_append(struct sqlite_blobs *b, struct blob_object *o, struct buf
     return ERR_OK;
 }
 
+void object_take(struct blob_object *o)
+{
+    o->is_flushing = true;
+    o->flushing = o->pending;
+    o->pending = (struct chunk_list){0};
+}
+
 void object_flushed(struct sqlite_blobs *b, struct blob_object *o, int written_as, enum err result)
 {
     o->is_flushing = false;

@@ -72,6 +72,8 @@ enum err object_add(struct sqlite_blobs *b, const struct blob_object *values,
 void object_want(struct sqlite_blobs *b, struct blob_object *o, int wanted);
 /* Appends a chunk; its bytes move to it. */
 enum err object_append(struct sqlite_blobs *b, struct blob_object *o, struct buf *bytes) MUST_CHECK;
+/* What a flush takes: the chunks that wait. */
+void object_take(struct blob_object *o);
 /* What a flush leaves: the chunks are written, or they wait again; frees an object that is as it shall be. */
 void object_flushed(struct sqlite_blobs *b, struct blob_object *o, int written_as, enum err result);
 /* Copies what lies in memory of [offset, offset + n) and gives how many of the n, from the start, lie in the
