@@ -41,9 +41,11 @@ enum err idmap_reserve(struct idmap *m)
 
 void idmap_set(struct idmap *m, int64_t id, void *value)
 {
-    struct idmap_slot *slot = m->capacity ? slot_of(m, id) : NULL;
-    if (id <= 0 || !slot || (!slot->id && 2 * (m->count + 1) > m->capacity))
+    if (id <= 0 || !m->capacity)
         bug("idmap_set without room, or of number %lld", (long long)id);
+    struct idmap_slot *slot = slot_of(m, id);
+    if (!slot->id && 2 * (m->count + 1) > m->capacity)
+        bug("idmap_set without room for number %lld", (long long)id);
     if (!slot->id)
         m->count++;
     *slot = (struct idmap_slot){id, value};

@@ -2,8 +2,9 @@
  * the memory backend interprets it. Arguments are given in the order of the conditions, then the limit.
  *
  * Q(NAME, record kind, conditions, order). A condition is C(column, operator) or O(column, operator):
- * optional, left out when its argument is store_any. Orders: ASC(column), DESC(column). The first C(.., EQ)
- * of a query is its index. */
+ * optional, left out when its argument is store_any. Orders: ASC(column), DESC(column). Ties are broken by
+ * the primary key, in the same direction, so every backend gives the same rows in the same order. A query
+ * needs an index by its C(.., EQ) columns and then its order: sql/README.md. */
 #ifndef FEDLANE_STORE_QUERIES_H
 #define FEDLANE_STORE_QUERIES_H
 

@@ -37,9 +37,10 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
 #define RUN_COLUMNS(T, I, R)                                                                                 \
     T(id)                                                                                                    \
     T(experiment_id)                                                                                         \
-    T(name) T(dataset) T(spec) T(config) I(seed) I(num_rounds) I(status) I(outcome) T(status_reason)         \
-        I(population) I(round) I(model_version) T(strategy_state) I(is_deterministic) T(nondeterminism)      \
-            I(last_event) T(created_by) I(created_at) I(started_at) I(finished_at)
+    T(name)                                                                                                  \
+    T(dataset) T(spec) T(config) I(seed) I(num_rounds) I(status) I(outcome) T(status_reason) I(population)   \
+        I(round) I(model_version) T(strategy_state) I(is_deterministic) T(nondeterminism) I(last_event)      \
+            T(created_by) I(created_at) I(started_at) I(finished_at)
 
 /* The population of a run: which device is which ordinal, with the sizes it had at the start. */
 #define RUN_DEVICE_COLUMNS(T, I, R) T(run_id) I(ordinal) T(device_id) I(num_examples) I(num_test_examples)
@@ -50,7 +51,8 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
 #define ROUND_COLUMNS(T, I, R)                                                                               \
     T(run_id)                                                                                                \
     I(n)                                                                                                     \
-    I(type) I(status) I(outcome) T(reason) I(model_version_in) I(model_version_out) T(config) R(proximal_mu) \
+    I(type)                                                                                                  \
+    I(status) I(outcome) T(reason) I(model_version_in) I(model_version_out) T(config) R(proximal_mu)         \
         I(devices_per_round) I(selected) I(received) I(partial) I(dropped) I(failed) I(late) I(evaluators)   \
             I(evaluated) I(steps_assigned) I(steps_done) I(extensions) T(aggregate_sha256) T(weights_sha256) \
                 T(metrics) R(mean_gamma) R(dissimilarity_b) R(grad_variance_weighted)                        \
@@ -62,19 +64,20 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
 #define TASK_COLUMNS(T, I, R)                                                                                \
     T(id)                                                                                                    \
     T(run_id)                                                                                                \
-    I(round) I(ordinal) I(type) T(device_id) T(worker_id) I(status) I(attempt) I(model_version)              \
-        I(num_examples) I(num_test_examples) I(steps_assigned) I(max_steps) R(max_seconds) I(is_straggler)   \
-            I(wants) I(steps_done) I(is_partial) T(stop_reason) T(code) T(detail) T(update_id) T(report)     \
-                I(bytes_in) I(created_at) I(claimed_at) I(downloaded_at) I(trained_at) I(uploaded_at)        \
-                    I(deadline_at)
+    I(round)                                                                                                 \
+    I(ordinal) I(type) T(device_id) T(worker_id) I(status) I(attempt) I(model_version) I(num_examples)       \
+        I(num_test_examples) I(steps_assigned) I(max_steps) R(max_seconds) I(is_straggler) I(wants)          \
+            I(steps_done) I(is_partial) T(stop_reason) T(code) T(detail) T(update_id) T(report) I(bytes_in)  \
+                I(created_at) I(claimed_at) I(downloaded_at) I(trained_at) I(uploaded_at) I(deadline_at)
 
 /* An accepted update. body_sha256 covers body and metadata: what tells a repeat from a conflict. blob_id 0:
  * no body kept. */
 #define UPDATE_COLUMNS(T, I, R)                                                                              \
     T(id)                                                                                                    \
     T(task_id)                                                                                               \
-    T(run_id) I(round) I(ordinal) T(device_id) I(type) I(attempt) T(body_sha256) I(blob_id) I(size_bytes)    \
-        T(content) I(num_examples) I(steps_done) I(is_partial) T(receipt) I(accepted_at)
+    T(run_id)                                                                                                \
+    I(round) I(ordinal) T(device_id) I(type) I(attempt) T(body_sha256) I(blob_id) I(size_bytes) T(content)   \
+        I(num_examples) I(steps_done) I(is_partial) T(receipt) I(accepted_at)
 
 /* size_bytes: of the safetensors file. blob_id 0: deleted by the run's retention. */
 #define MODEL_COLUMNS(T, I, R)                                                                               \
@@ -85,8 +88,9 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
 #define DEVICE_COLUMNS(T, I, R)                                                                              \
     T(id)                                                                                                    \
     T(worker_id)                                                                                             \
-    T(name) T(dataset) I(ordinal) I(num_examples) I(num_test_examples) T(input) I(classes) T(labels)         \
-        T(capabilities) R(steps_per_second) I(last_seen_at) I(revoked_at) I(created_at)
+    T(name)                                                                                                  \
+    T(dataset) I(ordinal) I(num_examples) I(num_test_examples) T(input) I(classes) T(labels) T(capabilities) \
+        R(steps_per_second) I(last_seen_at) I(revoked_at) I(created_at)
 
 #define WORKER_COLUMNS(T, I, R)                                                                              \
     T(id)                                                                                                    \
@@ -96,7 +100,8 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
 #define TOKEN_COLUMNS(T, I, R)                                                                               \
     T(id)                                                                                                    \
     T(name)                                                                                                  \
-    I(role) T(sha256) T(worker_id) T(device_id) T(created_by) I(created_at) I(expires_at) I(revoked_at)      \
+    I(role)                                                                                                  \
+    T(sha256) T(worker_id) T(device_id) T(created_by) I(created_at) I(expires_at) I(revoked_at)              \
         T(revoked_reason)
 
 /* id: SHA-256 of caller, route and key. */

@@ -142,20 +142,20 @@ bool schema_numbers_rows(enum record_kind kind)
     return record_types[kind].num_keys == 1 && record_types[kind].columns[0].type == COLUMN_INT;
 }
 
-void schema_check_args(enum query which, const struct store_value *args, size_t num_args)
+void schema_check_args(enum query q, const struct store_value *args, size_t num_args)
 {
-    const struct query_type *q = schema_query(which);
-    if (num_args != q->num_conditions)
-        bug("query %s takes %zu values, not %zu", q->name, q->num_conditions, num_args);
+    const struct query_type *type = schema_query(q);
+    if (num_args != type->num_conditions)
+        bug("query %s takes %zu values, not %zu", type->name, type->num_conditions, num_args);
     for (size_t i = 0; i < num_args; i++) {
-        const struct query_condition *c = &q->conditions[i];
+        const struct query_condition *c = &type->conditions[i];
         static const int wanted[] = {
             [COLUMN_TEXT] = VALUE_TEXT, [COLUMN_INT] = VALUE_INT, [COLUMN_REAL] = VALUE_REAL};
         bool is_left_out = args[i].type == VALUE_ANY && c->is_optional;
         if (!is_left_out && (int)args[i].type != wanted[c->column->type])
-            bug("query %s: value %zu does not fit the column %s", q->name, i, c->column->name);
+            bug("query %s: value %zu does not fit the column %s", type->name, i, c->column->name);
         if (args[i].type == VALUE_TEXT && !args[i].text)
-            bug("query %s: the text for %s is NULL", q->name, c->column->name);
+            bug("query %s: the text for %s is NULL", type->name, c->column->name);
     }
 }
 

@@ -63,8 +63,9 @@ struct store_ops {
     enum err (*read)(struct store *s, store_fn fn, void *arg) MUST_CHECK;
     void (*listen)(struct store *s, store_listener listener,
                    void *ctx); /* one listener; before the first write */
-    /* Called on the committing thread before each commit; an error fails the batch. Before the first write.
-     */
+    /* Called on the committing thread before each commit of an operation that succeeded; an error fails the
+     * batch: every operation of it gets that error, as when the commit itself fails (ERR_STORAGE_FULL,
+     * ERR_UNAVAILABLE, ERR_NO_MEMORY, ERR_INTERNAL). Before the first write. */
     void (*before_commit)(struct store *s, enum err (*fn)(void *ctx), void *ctx);
     void (*stats)(struct store *s, struct store_stats *out);
     void (*close)(struct store *s); /* runs what is queued, then releases everything */
@@ -80,7 +81,8 @@ struct store_ops {
                        const void *row) MUST_CHECK; /* by the key columns of row; ERR_NOT_FOUND */
     /* By the key columns already set in row; the rest is filled. ERR_NOT_FOUND leaves row as it was. */
     enum err (*get)(struct store_txn *txn, enum record_kind kind, struct arena *arena, void *row) MUST_CHECK;
-    /* args: one value per condition. limit 0: no limit. *out_rows is an array of the record's struct. */
+    /* args: one value per condition. limit 0: no limit. *out_rows is an array of the record's struct,
+     * ties in the order broken by the key. A real that is NaN meets no condition. */
     enum err (*find)(struct store_txn *txn, enum query q, const struct store_value *args, size_t num_args,
                      int64_t limit, struct arena *arena, void **out_rows, size_t *out_count) MUST_CHECK;
     enum err (*count)(struct store_txn *txn, enum query q, const struct store_value *args, size_t num_args,

@@ -149,7 +149,7 @@ static bool is_same_place(const struct memory_index *index, const void *a, const
  * move. */
 static void move(struct memory_table *t, struct memory_row *r, const void *from, void *to)
 {
-    bool moves[TABLE_MAX_INDEXES];
+    bool moves[TABLE_MAX_INDEXES] = {false};
     for (size_t i = 0; i < t->num_indexes; i++) {
         moves[i] = !from || !to || !is_same_place(&t->indexes[i], from, to);
         if (moves[i] && from)

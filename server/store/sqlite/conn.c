@@ -232,19 +232,19 @@ static enum err append_row(struct row_list *list, sqlite3_stmt *stmt, const stru
     return read_row(stmt, t, arena, list->bytes + t->row_size * list->count++);
 }
 
-enum err conn_find(struct conn *c, enum query which, const struct store_value *args, int64_t limit,
+enum err conn_find(struct conn *c, enum query q, const struct store_value *args, int64_t limit,
                    struct arena *arena, void **out_rows, size_t *out_count)
 {
-    const struct query_type *q = schema_query(which);
-    const struct record_type *t = &record_types[q->kind];
+    const struct query_type *type = schema_query(q);
+    const struct record_type *t = &record_types[type->kind];
     sqlite3_stmt *stmt;
-    enum err e = query_statement(c, which, sql_mask(q, args), false, &stmt);
+    enum err e = query_statement(c, q, sql_mask(type, args), false, &stmt);
     if (e)
         return c->last_error = e;
     struct row_list list = {0};
-    int rc = bind_args(stmt, q, args);
+    int rc = bind_args(stmt, type, args);
     if (!rc)
-        rc = sqlite3_bind_int64(stmt, (int)q->num_conditions + 1, limit > 0 ? limit : -1);
+        rc = sqlite3_bind_int64(stmt, (int)type->num_conditions + 1, limit > 0 ? limit : -1);
     enum err copied = ERR_OK;
     while (!rc && !copied && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         copied = append_row(&list, stmt, t, arena);
@@ -264,14 +264,14 @@ enum err conn_find(struct conn *c, enum query which, const struct store_value *a
     return e;
 }
 
-enum err conn_count(struct conn *c, enum query which, const struct store_value *args, int64_t *out_count)
+enum err conn_count(struct conn *c, enum query q, const struct store_value *args, int64_t *out_count)
 {
-    const struct query_type *q = schema_query(which);
+    const struct query_type *type = schema_query(q);
     sqlite3_stmt *stmt;
-    enum err e = query_statement(c, which, sql_mask(q, args), true, &stmt);
+    enum err e = query_statement(c, q, sql_mask(type, args), true, &stmt);
     if (e)
         return c->last_error = e;
-    int rc = bind_args(stmt, q, args);
+    int rc = bind_args(stmt, type, args);
     if (!rc)
         rc = sqlite3_step(stmt);
     if (rc == SQLITE_ROW)

@@ -11,14 +11,15 @@
 #define APPLICATION_ID 0x464c6d64 /* "FLmd": tells a Fedlane database from others */
 
 /* The writer copies the log into the database itself, so SQLite's own checkpoint is off. */
-static const char pragmas[] = "PRAGMA journal_mode = WAL;"
-                              "PRAGMA synchronous = FULL;"
-                              "PRAGMA foreign_keys = ON;"
-                              "PRAGMA trusted_schema = OFF;"
-                              "PRAGMA temp_store = MEMORY;"
-                              "PRAGMA cache_size = -512;" /* small, so that memory does not grow with the history */
-                              "PRAGMA journal_size_limit = 67108864;"
-                              "PRAGMA wal_autocheckpoint = 0;";
+static const char pragmas[] =
+    "PRAGMA journal_mode = WAL;"
+    "PRAGMA synchronous = FULL;"
+    "PRAGMA foreign_keys = ON;"
+    "PRAGMA trusted_schema = OFF;"
+    "PRAGMA temp_store = MEMORY;"
+    "PRAGMA cache_size = -512;" /* small, so that memory does not grow with the history */
+    "PRAGMA journal_size_limit = 67108864;"
+    "PRAGMA wal_autocheckpoint = 0;";
 
 struct sqlite_store {
     struct store base;
