@@ -28,6 +28,8 @@ enum task_status {
 };
 enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKER = 8, ROLE_ENROLLMENT = 16 };
 
+/* clang-format breaks these lists anew each time it runs. */
+/* clang-format off */
 #define EXPERIMENT_COLUMNS(T, I, R) T(id) T(name) T(description) I(created_at) I(updated_at)
 
 /* spec: the run spec as submitted, defaults filled in. config: what is in force from the next round on
@@ -35,12 +37,9 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
  * start (0 before). round: the number of the open round, or of the next one. strategy_state: the strategy's
  * own JSON, carried from round to round. last_event: the run's highest event sequence number. */
 #define RUN_COLUMNS(T, I, R)                                                                                 \
-    T(id)                                                                                                    \
-    T(experiment_id)                                                                                         \
-    T(name)                                                                                                  \
-    T(dataset) T(spec) T(config) I(seed) I(num_rounds) I(status) I(outcome) T(status_reason) I(population)   \
-        I(round) I(model_version) T(strategy_state) I(is_deterministic) T(nondeterminism) I(last_event)      \
-            T(created_by) I(created_at) I(started_at) I(finished_at)
+    T(id) T(experiment_id) T(name) T(dataset) T(spec) T(config) I(seed) I(num_rounds) I(status) I(outcome)   \
+    T(status_reason) I(population) I(round) I(model_version) T(strategy_state) I(is_deterministic)           \
+    T(nondeterminism) I(last_event) T(created_by) I(created_at) I(started_at) I(finished_at)
 
 /* The population of a run: which device is which ordinal, with the sizes it had at the start. */
 #define RUN_DEVICE_COLUMNS(T, I, R) T(run_id) I(ordinal) T(device_id) I(num_examples) I(num_test_examples)
@@ -49,35 +48,27 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
  * selected = received + dropped + failed + late once closed. evaluators / evaluated: evaluate tasks given out
  * / answered. deadline_at, grace_until: 0 where there is none. */
 #define ROUND_COLUMNS(T, I, R)                                                                               \
-    T(run_id)                                                                                                \
-    I(n)                                                                                                     \
-    I(type)                                                                                                  \
-    I(status) I(outcome) T(reason) I(model_version_in) I(model_version_out) T(config) R(proximal_mu)         \
-        I(devices_per_round) I(selected) I(received) I(partial) I(dropped) I(failed) I(late) I(evaluators)   \
-            I(evaluated) I(steps_assigned) I(steps_done) I(extensions) T(aggregate_sha256) T(weights_sha256) \
-                T(metrics) R(mean_gamma) R(dissimilarity_b) R(grad_variance_weighted)                        \
-                    R(grad_variance_uniform) I(bytes_in) I(bytes_out) I(opened_at) I(training_at)            \
-                        I(aggregating_at) I(closed_at) I(deadline_at) I(grace_until)
+    T(run_id) I(n) I(type) I(status) I(outcome) T(reason) I(model_version_in) I(model_version_out) T(config) \
+    R(proximal_mu) I(devices_per_round) I(selected) I(received) I(partial) I(dropped) I(failed) I(late)      \
+    I(evaluators) I(evaluated) I(steps_assigned) I(steps_done) I(extensions) T(aggregate_sha256)             \
+    T(weights_sha256) T(metrics) R(mean_gamma) R(dissimilarity_b) R(grad_variance_weighted)                  \
+    R(grad_variance_uniform) I(bytes_in) I(bytes_out) I(opened_at) I(training_at) I(aggregating_at)          \
+    I(closed_at) I(deadline_at) I(grace_until)
 
 /* steps_assigned: of the whole job; max_steps: the budget, at most that. wants: bits of enum task_want. code,
  * detail: why it failed. report: JSON of what the device said with its update or failure. */
 #define TASK_COLUMNS(T, I, R)                                                                                \
-    T(id)                                                                                                    \
-    T(run_id)                                                                                                \
-    I(round)                                                                                                 \
-    I(ordinal) I(type) T(device_id) T(worker_id) I(status) I(attempt) I(model_version) I(num_examples)       \
-        I(num_test_examples) I(steps_assigned) I(max_steps) R(max_seconds) I(is_straggler) I(wants)          \
-            I(steps_done) I(is_partial) T(stop_reason) T(code) T(detail) T(update_id) T(report) I(bytes_in)  \
-                I(created_at) I(claimed_at) I(downloaded_at) I(trained_at) I(uploaded_at) I(deadline_at)
+    T(id) T(run_id) I(round) I(ordinal) I(type) T(device_id) T(worker_id) I(status) I(attempt)               \
+    I(model_version) I(num_examples) I(num_test_examples) I(steps_assigned) I(max_steps) R(max_seconds)      \
+    I(is_straggler) I(wants) I(steps_done) I(is_partial) T(stop_reason) T(code) T(detail) T(update_id)       \
+    T(report) I(bytes_in) I(created_at) I(claimed_at) I(downloaded_at) I(trained_at) I(uploaded_at)          \
+    I(deadline_at)
 
 /* An accepted update. body_sha256 covers body and metadata: what tells a repeat from a conflict. blob_id 0:
  * no body kept. */
 #define UPDATE_COLUMNS(T, I, R)                                                                              \
-    T(id)                                                                                                    \
-    T(task_id)                                                                                               \
-    T(run_id)                                                                                                \
-    I(round) I(ordinal) T(device_id) I(type) I(attempt) T(body_sha256) I(blob_id) I(size_bytes) T(content)   \
-        I(num_examples) I(steps_done) I(is_partial) T(receipt) I(accepted_at)
+    T(id) T(task_id) T(run_id) I(round) I(ordinal) T(device_id) I(type) I(attempt) T(body_sha256) I(blob_id) \
+    I(size_bytes) T(content) I(num_examples) I(steps_done) I(is_partial) T(receipt) I(accepted_at)
 
 /* size_bytes: of the safetensors file. blob_id 0: deleted by the run's retention. */
 #define MODEL_COLUMNS(T, I, R)                                                                               \
@@ -86,23 +77,17 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
 /* input: JSON array. labels, capabilities: JSON objects. steps_per_second: moving average, NaN before the
  * first. */
 #define DEVICE_COLUMNS(T, I, R)                                                                              \
-    T(id)                                                                                                    \
-    T(worker_id)                                                                                             \
-    T(name)                                                                                                  \
-    T(dataset) I(ordinal) I(num_examples) I(num_test_examples) T(input) I(classes) T(labels) T(capabilities) \
-        R(steps_per_second) I(last_seen_at) I(revoked_at) I(created_at)
+    T(id) T(worker_id) T(name) T(dataset) I(ordinal) I(num_examples) I(num_test_examples) T(input)           \
+    I(classes) T(labels) T(capabilities) R(steps_per_second) I(last_seen_at) I(revoked_at) I(created_at)
 
 #define WORKER_COLUMNS(T, I, R)                                                                              \
-    T(id)                                                                                                    \
-    T(name) T(instance_id) T(version) T(capabilities) T(resources) I(last_seen_at) I(revoked_at) I(created_at)
+    T(id) T(name) T(instance_id) T(version) T(capabilities) T(resources) I(last_seen_at) I(revoked_at)       \
+    I(created_at)
 
 /* worker_id or device_id: whose token it is, for ROLE_WORKER. */
 #define TOKEN_COLUMNS(T, I, R)                                                                               \
-    T(id)                                                                                                    \
-    T(name)                                                                                                  \
-    I(role)                                                                                                  \
-    T(sha256) T(worker_id) T(device_id) T(created_by) I(created_at) I(expires_at) I(revoked_at)              \
-        T(revoked_reason)
+    T(id) T(name) I(role) T(sha256) T(worker_id) T(device_id) T(created_by) I(created_at) I(expires_at)      \
+    I(revoked_at) T(revoked_reason)
 
 /* id: SHA-256 of caller, route and key. */
 #define IDEMPOTENCY_COLUMNS(T, I, R) T(id) T(body_sha256) I(status) T(reply) T(object_id) I(created_at)
@@ -112,6 +97,8 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
 
 /* ordinal -1: aggregated over the round's devices. */
 #define METRIC_COLUMNS(T, I, R) T(run_id) I(round) T(name) I(ordinal) R(value) R(weight) I(at)
+
+/* clang-format on */
 
 /* X(KIND, struct name, table name, COLUMNS, number of key columns) */
 #define RECORD_TABLE(X)                                                                                      \

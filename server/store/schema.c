@@ -32,6 +32,7 @@ struct unique_text {
 static const struct query_text query_texts[QUERY_COUNT] = {
 #define Q(name, kind, conditions, order)                                                                     \
     [QUERY_##name] = {#name, RECORD_##kind, {LIST conditions}, {LIST order}},
+    /* cppcheck-suppress syntaxError */
     QUERY_TABLE(Q)
 #undef Q
 };

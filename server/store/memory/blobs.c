@@ -61,7 +61,8 @@ static enum err memory_put_end(struct blob_put *p, int64_t *out_id)
         e = idmap_reserve(&b->blobs);
     if (!e) {
         char *exact = realloc(blob->bytes, blob->size + 1);
-        blob->bytes = exact ? exact : blob->bytes;
+        if (exact)
+            blob->bytes = exact;
         *out_id = ++b->last_id;
         idmap_set(&b->blobs, *out_id, blob);
         b->total_bytes += (int64_t)blob->size;

@@ -215,6 +215,7 @@ enum err writer_queue(struct writer *w, store_fn fn, void *arg, store_done_fn do
         free(op);
         return ERR_UNAVAILABLE;
     }
+    /* cppcheck-suppress memleak ; it is in the queue */
     return ERR_OK;
 }
 
