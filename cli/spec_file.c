@@ -58,10 +58,13 @@ static enum err next_part(struct place *p, const char **at, const char *end, con
         return bad_path(fault, assignment, "a dot is missing");
     uint64_t index = 0;
     if (json_is_array(p->parent)) {
-        if (str_to_u64(p->key, &index) != ERR_OK || index >= json_array_size(p->parent))
+        size_t size = json_array_size(p->parent);
+        if (size == 0)
+            return fault_set(fault, ERR_USAGE, NULL, "--set %s: the array is empty", assignment);
+        if (str_to_u64(p->key, &index) != ERR_OK || index >= size)
             return fault_set(fault, ERR_USAGE, NULL,
                              "--set %s: the array has no element \"%s\", only 0 to %zu", assignment, p->key,
-                             json_array_size(p->parent) - 1);
+                             size - 1);
     } else if (is_index) {
         return bad_path(fault, assignment, "the [ stands behind something that is no array");
     }

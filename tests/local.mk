@@ -15,3 +15,4 @@ include tests/unit/worker/trainer.mk
 include tests/unit/worker_agent/local.mk
 include tests/api/local.mk
 include tests/scenario/local.mk
+include tests/unit/cli/local.mk

@@ -61,6 +61,20 @@ static enum err add_data(const struct panel *panels, size_t num_panels, struct b
     return e;
 }
 
+/* All panels over the same rounds, so that they can be read one below the other. */
+static int64_t last_round(const struct panel *panels, size_t num_panels)
+{
+    int64_t last = 1;
+    for (size_t p = 0; p < num_panels; p++) {
+        for (size_t c = 0; c < panels[p].num_curves; c++) {
+            const struct series *s = &panels[p].curves[c];
+            if (s->num_points > 0 && s->points[s->num_points - 1].round > last)
+                last = s->points[s->num_points - 1].round;
+        }
+    }
+    return last;
+}
+
 static enum err add_panel(const struct panel *p, size_t number, struct buf *out)
 {
     double scale;
@@ -82,7 +96,7 @@ static enum err add_panel(const struct panel *p, size_t number, struct buf *out)
             e = buf_puts(out, " noenhanced");
     }
     if (!e && is_first)
-        e = buf_puts(out, "[0:1][0:1] NaN title 'no values'");
+        e = buf_puts(out, "NaN title 'no values'");
     return e ? e : buf_puts(out, "\n");
 }
 
@@ -101,8 +115,8 @@ enum err plot_script(enum picture picture, const struct panel *panels, size_t nu
     if (!e)
         e = buf_printf(out,
                        "set multiplot layout %zu,1\nset grid lc '#dddddd'\nset key outside right top\n"
-                       "set xlabel 'round'\nset lmargin 10\n",
-                       num_panels);
+                       "set xlabel 'round'\nset xrange [0:%lld]\nset lmargin 10\n",
+                       num_panels, (long long)last_round(panels, num_panels));
     for (size_t p = 0; p < num_panels && !e; p++)
         e = add_panel(&panels[p], p, out);
     return e ? e : buf_puts(out, "unset multiplot\n");

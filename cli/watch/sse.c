@@ -22,12 +22,14 @@ void sse_reader_restart(struct sse_reader *r)
     buf_clear(&r->line);
     buf_clear(&r->data);
     r->type[0] = '\0';
+    memcpy(r->id, r->last_id, sizeof r->id);
     r->after_cr = r->is_started = false;
 }
 
 static enum err dispatch(struct sse_reader *r)
 {
     enum err e = ERR_OK;
+    memcpy(r->last_id, r->id, sizeof r->last_id);
     if (r->data.len > 0) {
         r->data.data[--r->data.len] = '\0'; /* the line end behind the last line */
         e = r->on_event(r->ctx, r->last_id, r->type[0] ? r->type : "message", r->data.data);
@@ -48,7 +50,7 @@ static enum err take_field(struct sse_reader *r, const char *name, const char *v
         (void)snprintf(r->type, sizeof r->type, "%s", value);
     } else if (str_eq(name, "id")) {
         /* One that is too long could not be sent back whole: the former stays. */
-        if (str_copy(r->last_id, sizeof r->last_id, value) != ERR_OK)
+        if (str_copy(r->id, sizeof r->id, value) != ERR_OK)
             return ERR_OK;
     }
     return e;

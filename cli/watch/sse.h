@@ -12,7 +12,8 @@
 struct sse_reader {
     struct buf line, data;
     char type[64];
-    char last_id[SSE_MAX_ID + 1]; /* "" before the first; stays over a reconnection */
+    char id[SSE_MAX_ID + 1];      /* of the event that comes */
+    char last_id[SSE_MAX_ID + 1]; /* of the last whole one, "" before the first; stays over a reconnection */
     bool after_cr, is_started;
     /* Called for each whole event; `data` has no line end behind its last line. */
     enum err (*on_event)(void *ctx, const char *id, const char *type, const char *data);

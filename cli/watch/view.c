@@ -5,9 +5,11 @@
 #include "cli/table.h"
 #include "common/base/str.h"
 
-#define BAR_WIDTH    30
-#define LANE_WIDTH   8
-#define CELL_COLUMNS 20 /* a lane with its number, mark and gap */
+#define BAR_MIN       10
+#define BAR_MAX       40
+#define NUMBERS_WIDTH 58 /* what stands behind the bar, at its longest */
+#define LANE_WIDTH    8
+#define CELL_COLUMNS  20 /* a lane with its number, mark and gap */
 
 static const struct {
     enum color color;
@@ -105,11 +107,15 @@ static size_t num_answered(const struct watched *w)
 static void paint_run(struct screen *s, const struct watched *w, int name_width)
 {
     char numbers[80];
-    int fill = name_width - text_width(w->name);
+    int fill = name_width - text_width(w->name), bar = s->width - name_width - 2 - NUMBERS_WIDTH;
     double all = w->num_rounds > 0 ? (double)w->num_rounds : 1;
     screen_text(s, COLOR_BOLD, w->name);
     screen_printf(s, COLOR_NONE, "%*s  ", fill > 0 ? fill : 0, "");
-    screen_bar(s, color_of_run(w), BAR_WIDTH, (double)w->round / all);
+    screen_bar(s, color_of_run(w),
+               bar < BAR_MIN   ? BAR_MIN
+               : bar > BAR_MAX ? BAR_MAX
+                               : bar,
+               (double)w->round / all);
     numbers_text(w->train_loss, w->test_accuracy, numbers, sizeof numbers);
     screen_printf(s, COLOR_NONE, "  %lld/%lld%s", (long long)w->round, (long long)w->num_rounds, numbers);
     if (!watched_has_ended(w) && w->num_lanes > 0)
