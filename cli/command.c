@@ -21,8 +21,7 @@ static bool is_noun(const char *word)
     return false;
 }
 
-/* -- help
- * ------------------------------------------------------------------------------------------------------- */
+/* -- help ------------------------------------------------------------------------------------------------ */
 
 static void print_usage_line(const char *lead, const struct command *c)
 {
@@ -66,8 +65,7 @@ static void print_help(const char *noun)
     print_exit_statuses();
 }
 
-/* -- finding
- * ---------------------------------------------------------------------------------------------------- */
+/* -- finding --------------------------------------------------------------------------------------------- */
 
 static size_t distance_to(const struct command *c, const char *words)
 {
@@ -158,8 +156,7 @@ static enum err find(int *argc, char **argv, const struct command **out, struct 
     return command_unknown(noun, verb, fault);
 }
 
-/* -- options
- * ---------------------------------------------------------------------------------------------------- */
+/* -- options --------------------------------------------------------------------------------------------- */
 
 static enum err read_format(struct cli *cli, const struct command *c)
 {

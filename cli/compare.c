@@ -60,8 +60,7 @@ static json_t *row_of(const json_t *run, const json_t *rounds)
                      "rounds", copy_or_null(run, "round"), "outcome", copy_or_null(run, "outcome|status"));
 }
 
-/* -- what differs
- * -------------------------------------------------------------------------------------------------- */
+/* -- what differs ---------------------------------------------------------------------------------------- */
 
 /* Every plain value of an object, under its path. Arrays count as one value. */
 static int flatten(const json_t *value, const char *path, json_t *out)
@@ -155,8 +154,7 @@ static void print_differences(const json_t *rows, const json_t *differences)
         table_print(stdout, cells, 1 + n, differences);
 }
 
-/* -- the command
- * -------------------------------------------------------------------------------------------------- */
+/* -- the command ----------------------------------------------------------------------------------------- */
 
 /* Of two runs that both have an accuracy; NaN otherwise. */
 static double gap_points(const json_t *rows)

@@ -3,8 +3,7 @@
 #include "common/base/str.h"
 #include "common/json/json_num.h"
 
-/* -- writing
- * ---------------------------------------------------------------------------------------------------- */
+/* -- writing --------------------------------------------------------------------------------------------- */
 
 enum err csv_add_text(struct buf *csv, const char *text, bool is_last)
 {
@@ -35,8 +34,7 @@ enum err csv_add(struct buf *csv, const json_t *value, bool is_last)
     return csv_add_text(csv, json_is_string(value) ? json_string_value(value) : "", is_last);
 }
 
-/* -- reading
- * ---------------------------------------------------------------------------------------------------- */
+/* -- reading --------------------------------------------------------------------------------------------- */
 
 struct reader {
     char *at;

@@ -135,8 +135,7 @@ enum err cmd_device_revoke(struct cli *cli)
     return revoke(cli, "devices", "device");
 }
 
-/* -- tokens
- * ----------------------------------------------------------------------------------------------------- */
+/* -- tokens ---------------------------------------------------------------------------------------------- */
 
 enum err cmd_token_create(struct cli *cli)
 {

@@ -23,8 +23,7 @@ enum err rest_path_of(struct buf *path, const char *const *segments)
     return e;
 }
 
-/* -- the client
- * ------------------------------------------------------------------------------------------------- */
+/* -- the client ------------------------------------------------------------------------------------------ */
 
 static enum err read_token(struct cli *cli, char *out, size_t size)
 {
@@ -84,8 +83,7 @@ enum err rest_request(struct cli *cli, const struct http_request *request, struc
     return e;
 }
 
-/* -- calls
- * ------------------------------------------------------------------------------------------------------ */
+/* -- calls ----------------------------------------------------------------------------------------------- */
 
 static enum err call(struct cli *cli, const struct http_request *request, json_t **out)
 {
@@ -145,8 +143,7 @@ enum err rest_delete(struct cli *cli, const char *path)
     return e;
 }
 
-/* -- lists
- * ------------------------------------------------------------------------------------------------------ */
+/* -- lists ----------------------------------------------------------------------------------------------- */
 
 static enum err get_page(struct cli *cli, const char *path, const char *cursor, int64_t limit, json_t **out)
 {
@@ -189,8 +186,7 @@ enum err rest_list(struct cli *cli, const char *path, int64_t limit, json_t **ou
     return e;
 }
 
-/* -- names
- * ------------------------------------------------------------------------------------------------------ */
+/* -- names ----------------------------------------------------------------------------------------------- */
 
 static enum err pick_by_name(struct cli *cli, const char *kind, const char *ref, const json_t *items,
                              const char **out_id)

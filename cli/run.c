@@ -80,8 +80,7 @@ enum err run_rounds(struct cli *cli, const json_t *run, int64_t limit, json_t **
     return e;
 }
 
-/* -- submit
- * ----------------------------------------------------------------------------------------------------- */
+/* -- submit ---------------------------------------------------------------------------------------------- */
 
 enum err cmd_run_submit(struct cli *cli)
 {
@@ -109,8 +108,7 @@ enum err cmd_run_submit(struct cli *cli)
     return cli_fail(cli, e, "run submit");
 }
 
-/* -- list, show
- * ------------------------------------------------------------------------------------------------- */
+/* -- list, show ------------------------------------------------------------------------------------------ */
 
 enum err cmd_run_list(struct cli *cli)
 {
@@ -148,8 +146,7 @@ enum err cmd_run_show(struct cli *cli)
     return cli_fail(cli, e, "run show");
 }
 
-/* -- start, stop, pause, resume
- * --------------------------------------------------------------------------------- */
+/* -- start, stop, pause, resume -------------------------------------------------------------------------- */
 
 static enum err act(struct cli *cli, const char *ref, const char *action)
 {

@@ -7,8 +7,7 @@
 
 #define GAP "  "
 
-/* -- members
- * ---------------------------------------------------------------------------------------------------- */
+/* -- members --------------------------------------------------------------------------------------------- */
 
 static json_t *at_one(const json_t *object, const char *path, size_t len)
 {
@@ -59,8 +58,7 @@ int64_t json_count_at(const json_t *object, const char *path)
     return json_is_integer(found) ? json_integer_value(found) : -1;
 }
 
-/* -- cells
- * ------------------------------------------------------------------------------------------------------ */
+/* -- cells ----------------------------------------------------------------------------------------------- */
 
 void text_clean(char *text)
 {
@@ -137,8 +135,7 @@ void cell_text(const struct table_column *column, const json_t *item, char out[C
     text_clean(out);
 }
 
-/* -- tables
- * ----------------------------------------------------------------------------------------------------- */
+/* -- tables ---------------------------------------------------------------------------------------------- */
 
 static bool is_right_aligned(const struct table_column *c)
 {

@@ -15,9 +15,7 @@
 /* Registrations in a row after which no claim worked. */
 #define MAX_REGISTRATIONS 3
 
-/* -- jobs
- * --------------------------------------------------------------------------------------------------------------
- */
+/* -- jobs ------------------------------------------------------------------------------------------------ */
 
 void agent_drop_job(struct agent *a, struct job *job)
 {
@@ -54,8 +52,7 @@ static void collect_done(struct agent *a)
     }
 }
 
-/* -- what the parts ask
- * ---------------------------------------------------------------------------------------------- */
+/* -- what the parts ask ---------------------------------------------------------------------------------- */
 
 void agent_give_up(struct agent *a, enum err e, const struct fault *fault)
 {
@@ -99,9 +96,7 @@ int64_t agent_retry_at_ns(struct agent *a, int failures, int64_t retry_after_ms)
     return mono_ns() + retry_wait_ms(a->retry_seed, a->retry_nonce++, step, retry_after_ms) * 1000000;
 }
 
-/* -- life
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* -- life ------------------------------------------------------------------------------------------------ */
 
 static void on_pool_done(void *ctx)
 {

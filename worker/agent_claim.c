@@ -14,8 +14,7 @@
 /* The reply comes a little after the wait. */
 #define CLAIM_TIMEOUT_MS ((WAIT_S + 15) * 1000)
 
-/* -- what comes in
- * --------------------------------------------------------------------------------------------------- */
+/* -- what comes in --------------------------------------------------------------------------------------- */
 
 /* The work ends so long before the deadline that the report arrives in time. */
 static int64_t deadline_of(const struct agent *a, const struct job *job)
@@ -98,9 +97,7 @@ static void take_items(struct agent *a, const struct http_response *response)
     json_decref(json);
 }
 
-/* -- the call
- * ----------------------------------------------------------------------------------------------------------
- */
+/* -- the call -------------------------------------------------------------------------------------------- */
 
 static void on_claim(void *ctx, enum err e, struct http_response *response, const struct fault *fault)
 {

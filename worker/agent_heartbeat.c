@@ -13,8 +13,7 @@
 
 #define BEAT_TIMEOUT_MS 15000
 
-/* -- directives
- * ------------------------------------------------------------------------------------------------------ */
+/* -- directives ------------------------------------------------------------------------------------------ */
 
 static void follow(struct agent *a, const json_t *directive)
 {
@@ -61,9 +60,7 @@ static void take_reply(struct agent *a, const struct http_response *response)
     json_decref(json);
 }
 
-/* -- the call
- * ----------------------------------------------------------------------------------------------------------
- */
+/* -- the call -------------------------------------------------------------------------------------------- */
 
 static void on_beat(void *ctx, enum err e, struct http_response *response, const struct fault *fault)
 {

@@ -54,8 +54,7 @@ struct agent {
     struct fault fatal; /* err is set when there is no point in going on */
 };
 
-/* -- agent.c
- * ------------------------------------------------------------------------------------------------------ */
+/* -- agent.c --------------------------------------------------------------------------------------------- */
 
 /* Ends agent_run with this. The first one counts. */
 void agent_give_up(struct agent *a, enum err e, const struct fault *fault);
@@ -69,35 +68,30 @@ void agent_drop_job(struct agent *a, struct job *job);
 /* The held job with this task id that is not `except`; NULL if none. */
 struct job *agent_find_job(const struct agent *a, const char *task_id, const struct job *except);
 
-/* -- agent_register.c
- * --------------------------------------------------------------------------------------------- */
+/* -- agent_register.c ------------------------------------------------------------------------------------ */
 
 /* Until it worked, or cannot. ERR_CANCELLED: agent_stop. */
 enum err agent_register(struct agent *a, struct fault *fault) MUST_CHECK;
 
-/* -- agent_claim.c
- * ------------------------------------------------------------------------------------------------ */
+/* -- agent_claim.c --------------------------------------------------------------------------------------- */
 
 /* Keeps a long-poll open while there is room for tasks. */
 void agent_claim_advance(struct agent *a, int64_t now_ns);
 /* What the server was told we hold has become wrong: ask anew. */
 void agent_claim_restart(struct agent *a);
 
-/* -- agent_fetch.c
- * ------------------------------------------------------------------------------------------------ */
+/* -- agent_fetch.c --------------------------------------------------------------------------------------- */
 
 /* Starts downloads that are due. *next_ns: lowered to when the next one is. */
 void agent_fetch_advance(struct agent *a, int64_t now_ns, int64_t *next_ns);
 /* Hands jobs whose weights are there (or never will be) to the pool. */
 void agent_submit_ready(struct agent *a, const struct weights *w);
 
-/* -- agent_heartbeat.c
- * -------------------------------------------------------------------------------------------- */
+/* -- agent_heartbeat.c ----------------------------------------------------------------------------------- */
 
 void agent_heartbeat_advance(struct agent *a, int64_t now_ns);
 
-/* -- agent_send.c
- * ------------------------------------------------------------------------------------------------- */
+/* -- agent_send.c ---------------------------------------------------------------------------------------- */
 
 /* What a former process left in the outbox. */
 enum err agent_send_leftovers(struct agent *a, struct fault *fault) MUST_CHECK;

@@ -127,8 +127,7 @@ enum err agent_send_add_ids(const struct agent *a, json_t *ids)
     return ERR_OK;
 }
 
-/* -- the answer
- * -------------------------------------------------------------------------------------------------------- */
+/* -- the answer ------------------------------------------------------------------------------------------ */
 
 /* The task or the run is over for us; nothing to complain about. */
 static bool is_over(enum err e)
@@ -200,9 +199,7 @@ static void on_sent(void *ctx, enum err e, struct http_response *response, const
     log_request_id_set("");
 }
 
-/* -- the call
- * ----------------------------------------------------------------------------------------------------------
- */
+/* -- the call -------------------------------------------------------------------------------------------- */
 
 /* Content-Digest of the body from the hex digest that stands in the outbox. */
 static enum err digest_header(const struct report *r, char out[CONTENT_DIGEST_SIZE])
@@ -279,9 +276,7 @@ void agent_send_advance(struct agent *a)
     }
 }
 
-/* -- release
- * -------------------------------------------------------------------------------------------------------------
- */
+/* -- release --------------------------------------------------------------------------------------------- */
 
 static void on_released(void *ctx, enum err e, struct http_response *response, const struct fault *fault)
 {

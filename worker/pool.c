@@ -67,8 +67,7 @@ static bool queue_remove(struct queue *q, const struct job *job)
     return false;
 }
 
-/* -- what the runner asks
- * -------------------------------------------------------------------------------------------- */
+/* -- what the runner asks -------------------------------------------------------------------------------- */
 
 static enum task_order order_now(const struct job *job, int64_t now_ns)
 {
@@ -100,9 +99,7 @@ static void on_wait(void *ctx, int64_t ns)
     (void)pthread_mutex_unlock(&r->pool->lock);
 }
 
-/* -- threads
- * ------------------------------------------------------------------------------------------------------------
- */
+/* -- threads --------------------------------------------------------------------------------------------- */
 
 /* Jobs that wait for a thread must get their part of the time to the deadline, or the first would leave
  * nothing to the others: partial work of all is worth more than whole work of a few. */

@@ -26,8 +26,7 @@ enum err task_runner_new(const struct dataset *data, const struct trainer_ops *o
                          struct task_runner **out) MUST_CHECK;
 void task_runner_free(struct task_runner *r);
 
-/* -- control
- * ------------------------------------------------------------------------------------------------------- */
+/* -- control --------------------------------------------------------------------------------------------- */
 
 enum task_order {
     ORDER_GO_ON,
@@ -53,8 +52,7 @@ struct task_control {
     bool skip_dropped_work;
 };
 
-/* -- result
- * -------------------------------------------------------------------------------------------------------- */
+/* -- result ---------------------------------------------------------------------------------------------- */
 
 enum work_outcome {
     WORK_UPDATE,    /* there is an update (train) or an answer (evaluate) to send */
@@ -95,8 +93,7 @@ void task_run(struct task_runner *r, const struct worker_task *task, const float
 /* A result that says why nothing could be done: WORK_FAILED, everything else unknown. */
 void task_result_fail(struct task_result *out, const char *code, const char *detail);
 
-/* -- report
- * -------------------------------------------------------------------------------------------------------- */
+/* -- report ---------------------------------------------------------------------------------------------- */
 
 /* What the result says about itself, as the key/value texts of API.md ("Update metadata"): of the update's
  * `__metadata__`. Numbers parse back to the same bits; what is unknown is left out. Sorted by key; in the

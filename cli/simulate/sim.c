@@ -8,8 +8,7 @@
 /* Any time but 0, which the store takes as "not yet". */
 #define START_MS 86400000
 
-/* -- time and ids
- * ---------------------------------------------------------------------------------------------- */
+/* -- time and ids ---------------------------------------------------------------------------------------- */
 
 static enum err fill_ids(void *ctx, void *out, size_t n)
 {
@@ -43,8 +42,7 @@ static enum err open_core(struct sim *s, struct fault *fault)
     return e ? e : core_recover(s->core, fault);
 }
 
-/* -- the run
- * ------------------------------------------------------------------------------------------------- */
+/* -- the run --------------------------------------------------------------------------------------------- */
 
 static enum err create_run(struct sim *s, const json_t *spec, struct fault *fault)
 {
@@ -118,8 +116,7 @@ void sim_free(struct sim *s)
     free(s);
 }
 
-/* -- reading
- * ---------------------------------------------------------------------------------------------------- */
+/* -- reading --------------------------------------------------------------------------------------------- */
 
 struct reading {
     struct sim *s;
@@ -165,8 +162,7 @@ enum err sim_rounds(struct sim *s, int64_t after, struct arena *arena, struct ro
     return e;
 }
 
-/* -- going on
- * --------------------------------------------------------------------------------------------------- */
+/* -- going on -------------------------------------------------------------------------------------------- */
 
 /* Nothing can be done now: what the clock will bring, or an end. */
 static enum err turn_clock(struct sim *s, int64_t next_ms, const struct run_row *run, struct fault *fault)

@@ -4,8 +4,7 @@
 #include <string.h>
 #include "cli/simulate/sim_impl.h"
 
-/* -- claiming
- * ---------------------------------------------------------------------------------------------------- */
+/* -- claiming -------------------------------------------------------------------------------------------- */
 
 struct batch {
     struct arena arena; /* of the offers' texts */
@@ -80,8 +79,7 @@ static enum err claim(struct sim *s, const char *worker_id, struct batch *b, str
     return ERR_OK;
 }
 
-/* -- the model
- * --------------------------------------------------------------------------------------------------- */
+/* -- the model ------------------------------------------------------------------------------------------- */
 
 struct model_reading {
     struct sim *s;
@@ -154,8 +152,7 @@ enum err sim_model(struct sim *s, struct buf *out)
     return e;
 }
 
-/* -- handing in
- * ------------------------------------------------------------------------------------------------- */
+/* -- handing in ------------------------------------------------------------------------------------------ */
 
 static enum err put_blob(struct blobs *blobs, const struct buf *file, int64_t *out_id)
 {

@@ -91,8 +91,7 @@ static enum err go(struct simulation *s)
     return e;
 }
 
-/* -- files
- * ------------------------------------------------------------------------------------------------------ */
+/* -- files ----------------------------------------------------------------------------------------------- */
 
 static enum err put_file(struct cli *cli, const char *name, const void *bytes, size_t n)
 {
@@ -138,8 +137,7 @@ static enum err make_out_dir(struct cli *cli)
     return ERR_OK;
 }
 
-/* -- the end
- * ---------------------------------------------------------------------------------------------------- */
+/* -- the end --------------------------------------------------------------------------------------------- */
 
 static enum err print_end(struct simulation *s, const struct run_row *run, json_t *final)
 {

@@ -50,8 +50,7 @@ void screen_release(struct screen *s)
     buf_release(&s->frame);
 }
 
-/* -- painting
- * ---------------------------------------------------------------------------------------------------- */
+/* -- painting -------------------------------------------------------------------------------------------- */
 
 static void put(struct screen *s, const char *bytes, size_t n)
 {

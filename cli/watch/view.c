@@ -21,8 +21,7 @@ static const struct {
 };
 #define NUM_LOOKS (sizeof looks / sizeof *looks)
 
-/* -- lines
- * ------------------------------------------------------------------------------------------------------- */
+/* -- lines ----------------------------------------------------------------------------------------------- */
 
 static void numbers_text(double loss, double accuracy, char *out, size_t size)
 {
@@ -86,8 +85,7 @@ void view_line(const struct watched *w, const json_t *event, char out[VIEW_LINE]
     text_clean(out);
 }
 
-/* -- painting
- * ---------------------------------------------------------------------------------------------------- */
+/* -- painting -------------------------------------------------------------------------------------------- */
 
 static enum color color_of_run(const struct watched *w)
 {

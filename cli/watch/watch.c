@@ -48,8 +48,7 @@ struct watch {
     enum err err;               /* ends the watch */
 };
 
-/* -- what happens
- * ------------------------------------------------------------------------------------------------ */
+/* -- what happens ---------------------------------------------------------------------------------------- */
 
 static void say(struct watch *w, const char *line)
 {
@@ -92,8 +91,7 @@ static enum err on_event(void *ctx, const char *id, const char *type, const char
     return ERR_OK;
 }
 
-/* -- connections
- * --------------------------------------------------------------------------------------------------- */
+/* -- connections ----------------------------------------------------------------------------------------- */
 
 static enum err on_body(void *ctx, const void *bytes, size_t n)
 {
@@ -177,8 +175,7 @@ static enum err tend_feeds(struct watch *w, int64_t now)
     return e;
 }
 
-/* -- lanes
- * ------------------------------------------------------------------------------------------------------- */
+/* -- lanes ----------------------------------------------------------------------------------------------- */
 
 static bool has_open_lanes(const struct watched *run)
 {
@@ -235,8 +232,7 @@ static void paint(struct watch *w, int64_t now, bool is_last)
     w->painted_ns = mono_ns();
 }
 
-/* -- the watch
- * --------------------------------------------------------------------------------------------------- */
+/* -- the watch ------------------------------------------------------------------------------------------- */
 
 static bool have_all_ended(const struct watch *w)
 {

@@ -64,8 +64,7 @@ static struct lane *lane_of(struct watched *w, int64_t ordinal)
     return &w->lanes[at];
 }
 
-/* -- events
- * ------------------------------------------------------------------------------------------------------ */
+/* -- events ---------------------------------------------------------------------------------------------- */
 
 static void on_round_opened(struct watched *w, const json_t *data)
 {
@@ -163,8 +162,7 @@ void watched_apply(struct watched *w, const json_t *event)
             rows[i].apply(w, json_at(event, "data"));
 }
 
-/* -- tasks
- * ------------------------------------------------------------------------------------------------------- */
+/* -- tasks ----------------------------------------------------------------------------------------------- */
 
 static enum lane_state state_of_task(const json_t *task)
 {

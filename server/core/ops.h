@@ -18,8 +18,7 @@ struct op_base {
     const char *caller; /* token id, for created_by and the record of who did it; "" in simulate */
 };
 
-/* -- experiments
- * ------------------------------------------------------------------------------------------------ */
+/* -- experiments ----------------------------------------------------------------------------------------- */
 struct op_experiment {
     struct op_base base;
     const char *id; /* patch: which; create: NULL */
@@ -29,9 +28,7 @@ struct op_experiment {
 enum err op_experiment_create(struct store_txn *txn, void *arg); /* ERR_CONFLICT where the name is taken */
 enum err op_experiment_patch(struct store_txn *txn, void *arg);
 
-/* -- runs
- * ---------------------------------------------------------------------------------------------------------
- */
+/* -- runs ------------------------------------------------------------------------------------------------ */
 struct op_run_create {
     struct op_base base;
     json_t *spec; /* as submitted */
@@ -72,8 +69,7 @@ enum err op_run_weights(struct store_txn *txn, void *arg);
 enum err core_run_arch(struct store_txn *txn, const char *run_id, struct arena *arena,
                        struct arch **out) MUST_CHECK;
 
-/* -- workers and devices
- * ------------------------------------------------------------------------------------------ */
+/* -- workers and devices --------------------------------------------------------------------------------- */
 struct op_worker_register {
     struct op_base base;
     json_t *body;             /* API.md: POST /api/v1/workers */
@@ -120,8 +116,7 @@ enum err op_worker_resources(struct store_txn *txn, void *arg);
 /* revoked_reason of a token whose owner came back with a new one: to be answered with ERR_DEVICE_BUSY. */
 #define TOKEN_REASON_REPLACED "replaced"
 
-/* -- tokens
- * ------------------------------------------------------------------------------------------------------- */
+/* -- tokens ---------------------------------------------------------------------------------------------- */
 struct op_token_create {
     struct op_base base;
     const char *name;
@@ -133,8 +128,7 @@ struct op_token_create {
 enum err op_token_create(struct store_txn *txn, void *arg);
 enum err op_token_revoke(struct store_txn *txn, void *arg); /* struct op_revoke */
 
-/* -- tasks
- * -------------------------------------------------------------------------------------------------------- */
+/* -- tasks ----------------------------------------------------------------------------------------------- */
 enum task_want { WANT_EVALUATION = 1, WANT_GAMMA = 2, WANT_GRADIENT = 4 };
 
 /* What a device is told: everything it needs for one task. */

@@ -82,8 +82,7 @@ enum presence core_worker_presence(struct core *c, const struct worker_row *work
     return presence_of(&c->presence, core_now(c) - core_worker_last_seen(c, worker));
 }
 
-/* -- in the background
- * -------------------------------------------------------------------------------------------- */
+/* -- in the background ----------------------------------------------------------------------------------- */
 
 struct sweep {
     struct op_base base;

@@ -17,8 +17,7 @@ enum err retention_updates(struct work *w, const struct run_row *run, int64_t ro
 enum err retention_models(struct work *w, const struct plan *plan, const struct run_row *run, int64_t newest,
                           struct blob_list *garbage) MUST_CHECK;
 
-/* -- outside of transactions, on core_advance's thread
- * ------------------------------------------------------------ */
+/* -- outside of transactions, on core_advance's thread --------------------------------------------------- */
 /* A run's last round ended without aggregation: its update files may go. Thread-safe. Out of memory: the next
  * start finds them. */
 void leftover_add(struct core *c, const char *run_id, int64_t round);

@@ -33,8 +33,7 @@ struct worker_task support_task(void)
     return t;
 }
 
-/* -- the double
- * ------------------------------------------------------------------------------------------------ */
+/* -- the double ------------------------------------------------------------------------------------------ */
 
 struct trainer {
     const struct dataset *data;
@@ -218,8 +217,7 @@ const struct trainer_ops fake_trainer = {.name = "fake",
                                          .gradient = fake_gradient,
                                          .close = fake_close};
 
-/* -- directories
- * ----------------------------------------------------------------------------------------------- */
+/* -- directories ----------------------------------------------------------------------------------------- */
 
 char *support_dir_new(void)
 {

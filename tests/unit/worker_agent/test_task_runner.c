@@ -293,8 +293,7 @@ START_TEST(a_slow_machine_waits_and_gives_the_same)
 }
 END_TEST
 
-/* -- failures
- * ---------------------------------------------------------------------------------------------------- */
+/* -- failures -------------------------------------------------------------------------------------------- */
 
 static void must_fail(const struct worker_task *t, const char *code, const char *word)
 {
@@ -362,8 +361,7 @@ START_TEST(weights_that_are_not_finite)
 }
 END_TEST
 
-/* -- many models
- * ------------------------------------------------------------------------------------------------- */
+/* -- many models ----------------------------------------------------------------------------------------- */
 
 START_TEST(trainers_are_kept_and_bounded)
 {
