@@ -48,3 +48,7 @@ server/store/sqlite/sql_blob_migrations.c: build-aux/embed $(SQL_BLOB_MIGRATIONS
 CLEANFILES += server/store/sqlite/sql_migrations.c server/store/sqlite/sql_blob_migrations.c
 EXTRA_DIST += build-aux/embed sql/README.md $(SQL_MIGRATIONS:%=sql/sqlite/%) \
 	$(SQL_BLOB_MIGRATIONS:%=sql/sqlite-blobs/%)
+
+noinst_PROGRAMS += bench/bench_store
+bench_bench_store_SOURCES = bench/bench_store.c
+bench_bench_store_LDADD = $(SQLITE_STORE_LIBS)

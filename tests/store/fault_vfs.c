@@ -14,10 +14,11 @@ static enum disk_fault fault_kind;
 static int calls_left, faults_left;
 static bool has_failed;
 
-static bool fails(void)
+static bool fails(enum disk_fault *out_kind)
 {
     (void)pthread_mutex_lock(&mutex);
     bool is_failing = faults_left > 0 && calls_left-- <= 0;
+    *out_kind = fault_kind;
     if (is_failing) {
         faults_left--;
         has_failed = true;
@@ -71,19 +72,22 @@ static int fault_read(sqlite3_file *f, void *out, int n, sqlite3_int64 offset)
 
 static int fault_write(sqlite3_file *f, const void *bytes, int n, sqlite3_int64 offset)
 {
-    if (fails())
-        return fault_kind == DISK_FULL ? SQLITE_FULL : SQLITE_IOERR_WRITE;
+    enum disk_fault kind;
+    if (fails(&kind))
+        return kind == DISK_FULL ? SQLITE_FULL : SQLITE_IOERR_WRITE;
     return FORWARD(f, xWrite, bytes, n, offset);
 }
 
 static int fault_truncate(sqlite3_file *f, sqlite3_int64 size)
 {
-    return fails() ? SQLITE_IOERR_TRUNCATE : FORWARD(f, xTruncate, size);
+    enum disk_fault kind;
+    return fails(&kind) ? SQLITE_IOERR_TRUNCATE : FORWARD(f, xTruncate, size);
 }
 
 static int fault_sync(sqlite3_file *f, int flags)
 {
-    return fails() ? SQLITE_IOERR_FSYNC : FORWARD(f, xSync, flags);
+    enum disk_fault kind;
+    return fails(&kind) ? SQLITE_IOERR_FSYNC : FORWARD(f, xSync, flags);
 }
 
 static int fault_size(sqlite3_file *f, sqlite3_int64 *out)
