@@ -60,19 +60,22 @@ static const struct option_row rows[] = {
     ROW("version", OPTION_FLAG, version, NULL, "the version", .env = NULL),
 };
 
-static struct agent *running;
+static _Atomic(struct agent *) running;
+static volatile sig_atomic_t is_stopped;
 
 static void on_signal(int signal_number)
 {
+    struct agent *a = running;
     (void)signal_number;
-    agent_stop(running);
+    is_stopped = 1;
+    if (a)
+        agent_stop(a);
 }
 
 /* A second signal ends the process at once; what is not sent is on disk. */
-static void handle_signals(struct agent *a)
+static void handle_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    running = a;
     (void)sigaction(SIGTERM, &action, NULL);
     (void)sigaction(SIGINT, &action, NULL);
 }
@@ -183,9 +186,12 @@ static enum err make_parts(const struct options *o, struct parts *p, struct faul
 static enum err work(const struct options *o, struct fault *fault)
 {
     struct parts p = {.state = {.lock_fd = -1}};
+    handle_signals();
     enum err e = make_parts(o, &p, fault);
     if (!e) {
-        handle_signals(p.agent);
+        running = p.agent;
+        if (is_stopped) /* while the data were read */
+            agent_stop(p.agent);
         e = agent_run(p.agent, fault);
         /* A long computation would hold the process for no use: all that matters is on disk. */
         if (!e && agent_is_computing(p.agent)) {
