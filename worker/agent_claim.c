@@ -52,8 +52,10 @@ static void admit(struct agent *a, struct job *job)
         return;
     }
     job->deadline_ns = deadline_of(a, job);
-    job->next_held = a->held;
-    a->held = job;
+    struct job **link = &a->held;
+    while (*link)
+        link = &(*link)->next_held;
+    *link = job;
     a->num_held++;
     supersede(a, job);
     agent_submit_ready(a, job->weights);

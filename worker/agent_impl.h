@@ -28,7 +28,7 @@ struct agent {
     bool must_register;    /* the server no longer knows our token */
     int num_registrations; /* without a claim that worked in between */
 
-    struct job *held;               /* from the claim's reply to the receipt, newest first */
+    struct job *held;               /* from the claim's reply to the receipt, oldest first */
     size_t num_held, num_computing; /* of these: with the pool */
 
     struct http_call *claim;

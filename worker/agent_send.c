@@ -57,8 +57,9 @@ static void finish(struct sending *s)
 {
     struct agent *a = s->agent;
     struct job *job = s->job;
-    /* A newer attempt of the task has a report of its own there. */
-    if (s->is_stored && !agent_find_job(a, s->report.task_id, job))
+    const struct job *other = agent_find_job(a, s->report.task_id, job);
+    /* A newer attempt of the task may have its own report there. */
+    if (s->is_stored && !(other && other->task.attempt > s->report.attempt))
         outbox_remove(a->outbox, s->report.task_id);
     unlink_and_free(s);
     if (job)

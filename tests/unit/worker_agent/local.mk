@@ -1,5 +1,6 @@
 if HAVE_CHECK
 WORKER_AGENT_TESTS = \
+	tests/bin/test_agent \
 	tests/bin/test_device_list \
 	tests/bin/test_outbox \
 	tests/bin/test_worker_pool \
@@ -17,6 +18,12 @@ WORKER_AGENT_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 WORKER_AGENT_LINK = $(AM_LDFLAGS) $(TORTURE_LINK)
 WORKER_AGENT_LIBS = libfedlane-worker.a libfedlane-trainer.a $(DATA_LIBS) $(HTTP_LIBS) $(NN_LIBS) $(CHECK_LIBS)
 
+tests_bin_test_agent_SOURCES = tests/unit/worker_agent/test_agent.c $(WORKER_AGENT_SUPPORT) \
+	tests/unit/worker_agent/agent_lab.c tests/unit/worker_agent/agent_lab.h \
+	tests/unit/http/stub_server.c tests/unit/http/stub_server.h
+tests_bin_test_agent_CFLAGS = $(WORKER_AGENT_CFLAGS)
+tests_bin_test_agent_LDFLAGS = $(WORKER_AGENT_LINK)
+tests_bin_test_agent_LDADD = $(WORKER_AGENT_LIBS)
 tests_bin_test_device_list_SOURCES = tests/unit/worker_agent/test_device_list.c $(WORKER_AGENT_SUPPORT)
 tests_bin_test_device_list_CFLAGS = $(WORKER_AGENT_CFLAGS)
 tests_bin_test_device_list_LDFLAGS = $(WORKER_AGENT_LINK)
