@@ -5,6 +5,7 @@ scenario_tests = \
 	tests/scenario/test_start.py \
 	tests/scenario/test_pitfalls.py \
 	tests/scenario/test_python_safetensors.py \
-	tests/scenario/test_openapi.py
+	tests/scenario/test_openapi.py \
+	tests/scenario/test_readme.py
 TESTS += $(scenario_tests)
-EXTRA_DIST += $(scenario_tests) tests/scenario/harness.py tests/scenario/specs.py tests/scenario/device.py tests/requirements.txt
+EXTRA_DIST += $(scenario_tests) tests/scenario/harness.py tests/scenario/specs.py tests/scenario/device.py tests/scenario/readme.py tests/requirements.txt
