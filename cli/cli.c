@@ -19,12 +19,13 @@ enum exit_status exit_status_of(enum err e)
     case ERR_USAGE:
     case ERR_BAD_FILE:
         return STATUS_USAGE;
-    case ERR_CONFLICT:
-    case ERR_RUN_NOT_RUNNING:
     case ERR_DIGEST_MISMATCH:
         return STATUS_FAILED;
     default:
-        return err_http_status(e) >= 400 && err_http_status(e) < 500 ? STATUS_USAGE : STATUS_FAILED;
+        /* A conflict is about how things are now, not about what was asked. */
+        return err_http_status(e) >= 400 && err_http_status(e) < 500 && err_http_status(e) != 409
+                   ? STATUS_USAGE
+                   : STATUS_FAILED;
     }
 }
 

@@ -96,7 +96,7 @@ static enum err add_panel(const struct panel *p, size_t number, struct buf *out)
             e = buf_puts(out, " noenhanced");
     }
     if (!e && is_first)
-        e = buf_puts(out, "NaN title 'no values'");
+        e = buf_puts(out, "0 lc rgb 'white' title 'no values'");
     return e ? e : buf_puts(out, "\n");
 }
 

@@ -193,8 +193,8 @@ class Lab:
     def cli(self, *args, check=True, env=None):
         done = subprocess.run([program("fedlane"), *args], capture_output=True, text=True, timeout=TIMEOUT_S * 3,
                               stdin=subprocess.DEVNULL,
-                              env=dict(os.environ, FEDLANE_SERVER=getattr(self, "url", ""),
-                                       FEDLANE_TOKEN=self.admin.token if hasattr(self, "admin") else "", **(env or {})))
+                              env={**os.environ, "FEDLANE_SERVER": getattr(self, "url", ""),
+                                   "FEDLANE_TOKEN": self.admin.token if hasattr(self, "admin") else "", **(env or {})})
         if check:
             assert done.returncode == 0, "fedlane %s: exit %d\n%s%s" % (args, done.returncode, done.stdout, done.stderr)
         return done

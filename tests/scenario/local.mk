@@ -3,6 +3,9 @@ scenario_tests = \
 	tests/scenario/test_same_bits.py \
 	tests/scenario/test_kill.py \
 	tests/scenario/test_start.py \
+	tests/scenario/test_cli.py \
+	tests/scenario/test_examples.py \
+	tests/scenario/test_golden.py \
 	tests/scenario/test_pitfalls.py \
 	tests/scenario/test_python_safetensors.py \
 	tests/scenario/test_openapi.py \
