@@ -83,7 +83,7 @@ static void on_fetched(void *ctx, enum err e, struct http_response *response, co
     struct weights *w = f->weights;
     bool is_resumed = f->offset > 0, has_more = w->file.len > f->offset;
     a->num_fetches--;
-    if (e == ERR_CANCELLED) {
+    if (e == ERR_CANCELLED || (e && agent_lost_token(a, e, fault))) {
         w->state = WEIGHTS_WANTED;
     } else if (is_resumed && (response->status == 200 || response->status == 416)) {
         /* The server does not continue where we ask it to, so what came does not fit behind what we have. */
@@ -92,8 +92,6 @@ static void on_fetched(void *ctx, enum err e, struct http_response *response, co
         again_from_the_start(a, w, &restarted);
     } else if (!e) {
         complete(a, w);
-    } else if (agent_lost_token(a, e, fault)) {
-        w->state = WEIGHTS_WANTED;
     } else if (retry_is_worth_it(e,
                                  response->status == 200 || response->status == 206 ? 0 : response->status)) {
         if (w->tries == 0)
@@ -112,24 +110,26 @@ static void on_fetched(void *ctx, enum err e, struct http_response *response, co
 
 static enum err start(struct agent *a, struct weights *w)
 {
-    struct fetch *f = calloc(1, sizeof *f);
     char range[64];
-    enum err e = f ? ERR_OK : ERR_NO_MEMORY;
-    if (!e && w->file.len == 0) {
+    enum err e = ERR_OK;
+    if (w->file.len == 0) {
         w->started_ns = mono_ns();
         e = weights_file_begin(w);
     }
-    if (!e) {
-        *f = (struct fetch){.agent = a, .weights = w, .offset = w->file.len};
-        (void)snprintf(range, sizeof range, "bytes=%zu-", f->offset);
-        const struct http_header header = {"Range", range};
-        const struct http_request request = {.path = w->url,
-                                             .headers = &header,
-                                             .num_headers = f->offset > 0 ? 1 : 0,
-                                             .on_body = on_bytes,
-                                             .on_body_ctx = f};
-        e = http_loop_start(a->loop, &request, on_fetched, f, NULL);
+    struct fetch *f = calloc(1, sizeof *f);
+    if (e || !f) {
+        free(f);
+        return e ? e : ERR_NO_MEMORY;
     }
+    *f = (struct fetch){.agent = a, .weights = w, .offset = w->file.len};
+    (void)snprintf(range, sizeof range, "bytes=%zu-", f->offset);
+    const struct http_header header = {"Range", range};
+    const struct http_request request = {.path = w->url,
+                                         .headers = &header,
+                                         .num_headers = f->offset > 0 ? 1 : 0,
+                                         .on_body = on_bytes,
+                                         .on_body_ctx = f};
+    e = http_loop_start(a->loop, &request, on_fetched, f, NULL);
     if (e) {
         free(f);
         return e;
@@ -137,6 +137,7 @@ static enum err start(struct agent *a, struct weights *w)
     w->state = WEIGHTS_LOADING;
     w->refs++;
     a->num_fetches++;
+    /* cppcheck-suppress memleak ; on_fetched frees it */
     return ERR_OK;
 }
 

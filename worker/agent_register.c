@@ -27,17 +27,20 @@ static json_t *shape_json(const struct dataset *data)
     return list;
 }
 
-static json_t *device_json(const struct agent_config *c, int64_t ordinal)
+static json_t *device_json(const struct agent_config *c, const struct device_data *d)
 {
-    const struct device_data *d = dataset_find(c->data, ordinal);
     char name[LIMIT_NAME + 1];
-    if (!d)
-        bug("device %lld was not checked against the data", (long long)ordinal);
-    (void)snprintf(name, sizeof name, "%.170s-%lld", c->name, (long long)ordinal);
-    return json_pack("{s:s, s:I, s:s, s:I, s:I, s:o, s:i}", "name", name, "ordinal", (json_int_t)ordinal,
+    (void)snprintf(name, sizeof name, "%.170s-%lld", c->name, (long long)d->ordinal);
+    return json_pack("{s:s, s:I, s:s, s:I, s:I, s:o, s:i}", "name", name, "ordinal", (json_int_t)d->ordinal,
                      "dataset", dataset_name(c->data), "num_examples", (json_int_t)d->num_train,
                      "num_test_examples", (json_int_t)d->num_test, "input", shape_json(c->data), "classes",
                      dataset_num_classes(c->data));
+}
+
+static bool add_device(json_t *devices, const struct agent_config *c, int64_t ordinal)
+{
+    const struct device_data *d = dataset_find(c->data, ordinal);
+    return d && json_array_append_new(devices, device_json(c, d)) == 0;
 }
 
 static enum err body_text(const struct agent *a, const char *token_sha256, char **out)
@@ -46,7 +49,7 @@ static enum err body_text(const struct agent *a, const char *token_sha256, char 
     json_t *devices = json_array();
     bool ok = devices != NULL;
     for (size_t i = 0; ok && i < c->num_ordinals; i++)
-        ok = json_array_append_new(devices, device_json(c, c->ordinals[i])) == 0;
+        ok = add_device(devices, c, c->ordinals[i]);
     json_t *body = ok ? json_pack("{s:s, s:s, s:s, s:{s:s}, s:s, s:O}", "name", c->name, "instance_id",
                                   c->state->instance_id, "version", c->version, "capabilities", "trainer",
                                   c->ops->name, "token_sha256", token_sha256, "devices", devices)

@@ -38,18 +38,23 @@ static struct sending *append(struct agent *a)
     return s;
 }
 
-static void unlink_and_free(struct sending *s)
+static void sending_free(struct sending *s)
 {
     struct agent *a = s->agent;
-    struct sending **link = &a->sendings;
-    while (*link != s)
-        link = &(*link)->next;
-    *link = s->next;
     if (s->report.body && !s->is_active)
         a->kept_bytes -= s->report.size;
     a->num_leftovers -= s->is_leftover;
     report_release(&s->report);
     free(s);
+}
+
+static void unlink_and_free(struct sending *s)
+{
+    struct sending **link = &s->agent->sendings;
+    while (*link != s)
+        link = &(*link)->next;
+    *link = s->next;
+    sending_free(s);
 }
 
 /* The server has the last word on this report: nothing of it is needed any more. */
@@ -311,6 +316,9 @@ void agent_send_release(struct agent *a, struct job *job)
 
 void agent_send_free(struct agent *a)
 {
-    while (a->sendings)
-        unlink_and_free(a->sendings);
+    for (struct sending *s = a->sendings, *next; s; s = next) {
+        next = s->next;
+        sending_free(s);
+    }
+    a->sendings = NULL;
 }

@@ -16,8 +16,9 @@
 /* A head and the largest file of a model. */
 #define LIMIT_REPORT_FILE ((size_t)LIMIT_MODEL_BYTES + LIMIT_SAFETENSORS_HEADER + 4 * KIB)
 
-/* What a head begins with; the number is the format's. */
-#define HEAD_WORDS "fedlane-report 1"
+/* What a head begins with: what it is, and the number of its format. */
+#define HEAD_WORD   "fedlane-report"
+#define HEAD_FORMAT "1"
 
 static const char *const route_names[] = {[REPORT_UPDATE] = "update", [REPORT_FAIL] = "fail"};
 
@@ -33,18 +34,27 @@ static char *path_of(const char *outbox, const char *task_id)
     return asprintf(&path, "%s/%s", outbox, task_id) < 0 ? NULL : path;
 }
 
+static int is_report(const struct dirent *entry)
+{
+    return id_is_valid(entry->d_name);
+}
+
+static int is_rest(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && !id_is_valid(entry->d_name);
+}
+
 /* Only what a killed process left: a name that is no task's. */
 static bool remove_rest(const char *outbox)
 {
-    DIR *dir = opendir(outbox);
-    if (!dir)
-        return false;
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        if (entry->d_name[0] != '.' && !id_is_valid(entry->d_name))
-            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    struct dirent **entries = NULL;
+    int count = scandir(outbox, &entries, is_rest, NULL);
+    for (int i = 0; i < count; i++) {
+        outbox_remove(outbox, entries[i]->d_name);
+        free(entries[i]);
     }
-    (void)closedir(dir);
-    return true;
+    free(entries);
+    return count >= 0;
 }
 
 enum err outbox_open(const char *state_dir, char **out_path, struct fault *fault)
@@ -64,9 +74,9 @@ enum err outbox_open(const char *state_dir, char **out_path, struct fault *fault
 
 static enum err head_of(const struct report *r, struct buf *out)
 {
-    return buf_printf(out, HEAD_WORDS " %s %s %lld %lld %lld %s %zu %s\n", r->task_id, route_names[r->route],
-                      (long long)r->round, (long long)r->attempt, (long long)r->ordinal, r->media_type,
-                      r->size, r->sha256);
+    return buf_printf(out, HEAD_WORD " " HEAD_FORMAT " %s %s %lld %lld %lld %s %zu %s\n", r->task_id,
+                      route_names[r->route], (long long)r->round, (long long)r->attempt,
+                      (long long)r->ordinal, r->media_type, r->size, r->sha256);
 }
 
 enum err outbox_store(const char *outbox, struct report *r, struct fault *fault)
@@ -87,22 +97,31 @@ enum err outbox_store(const char *outbox, struct report *r, struct fault *fault)
     return e;
 }
 
-/* `line` ends with NUL. */
-static bool take_head(const char *line, struct report *out)
+/* Takes `line` (ending with NUL) apart. */
+static bool take_head(char *line, struct report *out)
 {
-    long long round, attempt, ordinal;
-    char route[8], media_type[64];
-    int end = -1;
-    int taken = sscanf(line, HEAD_WORDS " %32s %7s %lld %lld %lld %63s %zu %64s%n", out->task_id, route,
-                       &round, &attempt, &ordinal, media_type, &out->size, out->sha256, &end);
-    if (taken != 8 || end < 0 || line[end] != '\0')
+    enum { WORDS, NUMBER, TASK, ROUTE, ROUND, ATTEMPT, ORDINAL, MEDIA, SIZE, DIGEST, COUNT };
+    const char *words[COUNT] = {0};
+    uint64_t size;
+    int n = 0;
+    for (char *word; (word = strsep(&line, " ")); n++) {
+        if (n == COUNT)
+            return false;
+        words[n] = word;
+    }
+    if (n != COUNT || !str_eq(words[WORDS], HEAD_WORD) || !str_eq(words[NUMBER], HEAD_FORMAT))
         return false;
-    out->route = str_eq(route, route_names[REPORT_FAIL]) ? REPORT_FAIL : REPORT_UPDATE;
-    out->media_type = str_eq(media_type, MEDIA_JSON) ? MEDIA_JSON : MEDIA_SAFETENSORS;
-    out->round = round;
-    out->attempt = attempt;
-    out->ordinal = ordinal;
-    return str_eq(route, route_names[out->route]) && str_eq(media_type, out->media_type);
+    out->route = str_eq(words[ROUTE], route_names[REPORT_FAIL]) ? REPORT_FAIL : REPORT_UPDATE;
+    out->media_type = str_eq(words[MEDIA], MEDIA_JSON) ? MEDIA_JSON : MEDIA_SAFETENSORS;
+    bool is_good = str_eq(words[ROUTE], route_names[out->route]) && str_eq(words[MEDIA], out->media_type) &&
+                   str_copy(out->task_id, sizeof out->task_id, words[TASK]) == ERR_OK &&
+                   str_copy(out->sha256, sizeof out->sha256, words[DIGEST]) == ERR_OK &&
+                   str_to_i64(words[ROUND], &out->round) == ERR_OK &&
+                   str_to_i64(words[ATTEMPT], &out->attempt) == ERR_OK &&
+                   str_to_i64(words[ORDINAL], &out->ordinal) == ERR_OK &&
+                   str_to_u64(words[SIZE], &size) == ERR_OK;
+    out->size = is_good ? (size_t)size : 0;
+    return is_good;
 }
 
 /* The body moves to the front of the file's own memory, so that a large one is never there twice. */
@@ -152,32 +171,23 @@ void outbox_remove(const char *outbox, const char *task_id)
     free(path);
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    return strcmp(a, b);
-}
-
 enum err outbox_list(const char *outbox, struct arena *arena, char (**out_ids)[ID_SIZE], size_t *out_count,
                      struct fault *fault)
 {
-    struct buf ids = BUF_INIT(LIMIT_JSON_REPLY);
-    enum err e = ERR_OK;
-    DIR *dir = opendir(outbox);
-    if (!dir)
+    struct dirent **entries = NULL;
+    int count = scandir(outbox, &entries, is_report, alphasort);
+    if (count < 0)
         return fault_set(fault, ERR_IO, NULL, "%s: cannot read the directory: %s", outbox, strerror(errno));
-    for (struct dirent *entry; !e && (entry = readdir(dir));) {
-        if (id_is_valid(entry->d_name))
-            e = buf_append(&ids, entry->d_name, ID_SIZE);
+    char(*ids)[ID_SIZE] = arena_calloc(arena, (size_t)count, ID_SIZE);
+    for (int i = 0; i < count; i++) {
+        if (ids)
+            memcpy(ids[i], entries[i]->d_name, ID_SIZE);
+        free(entries[i]);
     }
-    (void)closedir(dir);
-    *out_count = ids.len / ID_SIZE;
-    *out_ids = arena_memdup(arena, ids.len ? ids.data : "", ids.len);
-    if (!e && !*out_ids)
-        e = ERR_NO_MEMORY;
-    if (e)
-        e = fault_set(fault, e, NULL, "%s: not enough memory for the list of reports", outbox);
-    else
-        qsort(*out_ids, *out_count, ID_SIZE, compare_ids);
-    buf_release(&ids);
-    return e;
+    free(entries);
+    *out_ids = ids;
+    *out_count = (size_t)count;
+    return ids ? ERR_OK
+               : fault_set(fault, ERR_NO_MEMORY, NULL, "%s: not enough memory for the list of reports",
+                           outbox);
 }
