@@ -48,7 +48,7 @@ static int is_rest(const struct dirent *entry)
 static bool remove_rest(const char *outbox)
 {
     struct dirent **entries = NULL;
-    int count = scandir(outbox, &entries, is_rest, NULL);
+    int count = scandir(outbox, &entries, is_rest, alphasort);
     for (int i = 0; i < count; i++) {
         outbox_remove(outbox, entries[i]->d_name);
         free(entries[i]);
