@@ -25,8 +25,8 @@
 
 /* A command's noun and verb, its words and their number, its function and help. */
 #define COMMAND(noun_, verb_, words_, min_, max_, fn, help_)                                                 \
-    .noun = noun_, .verb = verb_, .words = words_, .min_words = min_, .max_words = max_, .run = fn,          \
-    .help = help_
+    .noun = (noun_), .verb = (verb_), .words = (words_), .min_words = (min_), .max_words = (max_),           \
+    .run = (fn), .help = (help_)
 
 const struct option_row global_options[] = {
     OPT("server", OPTION_STRING, server, "URL", "the server (default: http://127.0.0.1:8080)",

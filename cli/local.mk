@@ -37,3 +37,11 @@ libfedlane_cli_a_SOURCES = \
 bin_fedlane_SOURCES = cli/main.c
 CLI_LIBS = libfedlane-cli.a libfedlane-worker.a libfedlane-trainer.a $(CORE_LIBS) $(DATA_LIBS) $(HTTP_LIBS) $(NN_LIBS)
 bin_fedlane_LDADD = $(CLI_LIBS)
+
+EXTRA_DIST += \
+	examples/README.md \
+	examples/curl-device.sh examples/curl-run.json \
+	examples/data/fashion-100.json examples/data/fashion-1000.json examples/data/synthetic-1-1.json \
+	examples/demo-fedavg.json examples/demo-fedprox.json examples/demo.sh \
+	examples/fashion-mnist.json \
+	examples/synthetic-1-1.json

@@ -107,12 +107,13 @@ static enum err choose_metrics(struct plot *p)
 {
     static const char *const usual[] = {"train_loss", "test_accuracy", "steps_done"};
     const struct option_list *asked = &p->cli->options.metric;
+    const char *const *names = asked->count ? asked->items : usual;
     p->num_metrics = asked->count ? asked->count : COUNT(usual);
     if (p->num_metrics > MAX_METRICS)
         return fault_set(&p->cli->fault, ERR_USAGE, NULL, "at most %d metrics fit into one plot",
                          MAX_METRICS);
     for (size_t i = 0; i < p->num_metrics; i++) {
-        p->metrics[i] = asked->count ? asked->items[i] : usual[i];
+        p->metrics[i] = names[i];
         p->curves[i] = arena_calloc(&p->cli->arena, p->max_curves, sizeof *p->curves[i]);
         if (!p->curves[i])
             return ERR_NO_MEMORY;

@@ -93,7 +93,7 @@ enum err gnuplot_run(const struct buf *script, int out_fd, struct fault *fault)
     char complaint[300];
     int in_fd = file_with("script", script), err_fd = file_with("complaints", NULL);
     enum err e = ERR_OK;
-    pid_t pid;
+    pid_t pid = -1;
     int rc = in_fd >= 0 && err_fd >= 0 ? spawn(in_fd, out_fd, err_fd, &pid) : errno;
     if (rc == ENOENT)
         e = fault_set(fault, ERR_IO, NULL, "gnuplot is not installed, and draws the plots: " GNUPLOT_INSTALL);

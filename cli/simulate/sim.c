@@ -176,7 +176,7 @@ static enum err turn_clock(struct sim *s, int64_t next_ms, const struct run_row 
 enum err sim_step(struct sim *s, bool *out_is_finished, struct fault *fault)
 {
     struct arena arena = ARENA_INIT(SIM_ARENA_MAX);
-    struct run_row run;
+    struct run_row run = {0};
     int64_t next_ms;
     size_t num_tasks = 0;
     enum err e = core_advance(s->core, &next_ms);

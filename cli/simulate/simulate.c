@@ -119,6 +119,18 @@ static enum err put_run(struct simulation *s, const struct run_row *run, const j
     return e;
 }
 
+/* With the folders above it. What fails is seen by whoever looks at the folder next. */
+static void make_folders(char *path)
+{
+    for (char *c = path + 1; *c; c++) {
+        if (*c != '/')
+            continue;
+        *c = '\0';
+        (void)mkdir(path, 0777);
+        *c = '/';
+    }
+}
+
 /* Before the work, so that it is not for nothing. */
 static enum err make_out_dir(struct cli *cli)
 {
@@ -126,6 +138,11 @@ static enum err make_out_dir(struct cli *cli)
     struct stat st;
     if (!dir)
         return ERR_OK;
+    char *copy = arena_strdup(&cli->arena, dir);
+    if (!copy || !*copy)
+        return copy ? fault_set(&cli->fault, ERR_USAGE, "out", "--out wants the name of a folder")
+                    : ERR_NO_MEMORY;
+    make_folders(copy);
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         return fault_set(&cli->fault, ERR_BAD_FILE, NULL, "--out %s: cannot be made: %s", dir,
                          strerror(errno));

@@ -371,7 +371,7 @@ def test_doctor(lab):
 
 def test_simulate_files(lab):
     spec = lab.write("spec.json", synthetic_run())
-    out = lab.path("out")
+    out = lab.path("new/folder")
     done = subprocess.run([harness.program("fedlane"), "simulate", spec, "--out", out, "--format", "jsonl"], capture_output=True,
                           text=True, timeout=harness.TIMEOUT_S)
     assert done.returncode == FINE, done
@@ -410,7 +410,8 @@ def test_simulate_errors(lab):
     simulate(FAILED, spec, "--set", "selection.population=31", words=("30 of 31",))
     simulate(FAILED, spec, "--set", "model.input=[61]")
     simulate(USAGE, spec, "--out", lab.path("spec.json"), words=("--out", "spec.json"))
-    simulate(USAGE, spec, "--out", lab.path("a/b"), words=("--out",))
+    simulate(USAGE, spec, "--out", lab.path("spec.json/b"), words=("--out",))
+    simulate(USAGE, spec, "--out", "/proc/fedlane", words=("--out", "/proc/fedlane"))
     simulate(USAGE, spec, "--threads", "0", words=("--threads",))
     assert sorted(os.listdir(lab.folder)) == ["spec.json"]
 
