@@ -31,6 +31,7 @@ struct job {
     double train_loss;
     enum work_outcome outcome;
     struct report report; /* but for WORK_CANCELLED */
+    double ns_per_step;   /* as measured; NaN where no step was done */
     bool is_stored;       /* the report is in the outbox */
 
     struct job *next_in_pool, *next_held;

@@ -1,4 +1,5 @@
 #include "worker/job_run.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,9 @@ void job_run(struct job *job, struct task_runner *runner, const struct task_cont
     struct fault fault = FAULT_NONE;
     run(job, runner, control, &result);
     job->outcome = result.outcome;
+    job->ns_per_step = result.progress.steps_done > 0
+                           ? result.compute_ms * 1e6 / (double)result.progress.steps_done
+                           : (double)NAN;
     if (result.outcome == WORK_CANCELLED)
         return;
     note(job, &result);

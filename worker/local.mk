@@ -9,6 +9,7 @@ libfedlane_worker_a_SOURCES = \
 	worker/atomic_file.c worker/atomic_file.h \
 	worker/device_list.c worker/device_list.h \
 	worker/evaluator.c worker/evaluator.h \
+	worker/fair_share.c worker/fair_share.h \
 	worker/job.c worker/job.h \
 	worker/job_run.c worker/job_run.h \
 	worker/outbox.c worker/outbox.h \

@@ -1,9 +1,13 @@
 #include "worker/pool.h"
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include "common/base/clock.h"
+#include "common/base/str.h"
+#include "worker/fair_share.h"
 #include "worker/job_run.h"
 
 struct queue {
@@ -13,6 +17,7 @@ struct queue {
 struct worker_thread {
     struct pool *pool;
     struct task_runner *runner;
+    const struct job *job; /* guarded by the pool's lock, like all of the pool but its config */
     pthread_t thread;
     bool is_running;
 };
@@ -23,6 +28,11 @@ struct pool {
     pthread_cond_t changed; /* a job was queued, an order given, or the end is near */
     struct queue train, evaluate, done;
     size_t num_train; /* in the queue */
+    struct {
+        char *model;
+        int64_t batch_size;
+        double ns_per_step;
+    } rate; /* of the last train job */
     bool is_stopping;
     struct worker_thread *threads; /* config.threads of them */
 };
@@ -101,19 +111,55 @@ static void on_wait(void *ctx, int64_t ns)
 
 /* -- threads --------------------------------------------------------------------------------------------- */
 
-/* Jobs that wait for a thread must get their part of the time to the deadline, or the first would leave
- * nothing to the others: partial work of all is worth more than whole work of a few. */
-static int64_t fair_stop(const struct pool *p, const struct job *job, int64_t now_ns)
+/* How long the steps of a job take, from those of the last one of the same model. */
+static double need_of(const struct pool *p, const struct job *job)
 {
-    if (job->deadline_ns == INT64_MAX || job->task.type != WORK_TRAIN || now_ns >= job->deadline_ns)
-        return job->deadline_ns;
-    double threads = p->config.threads;
-    double share = threads / (threads + (double)p->num_train);
-    return now_ns + (int64_t)(share * (double)(job->deadline_ns - now_ns));
+    bool is_known = job->task.max_steps >= 0 && p->rate.ns_per_step > 0 &&
+                    p->rate.batch_size == job->task.batch_size && str_eq(p->rate.model, job->task.model);
+    return is_known ? (double)job->task.max_steps * p->rate.ns_per_step : INFINITY;
 }
 
-static struct job *next_job(struct pool *p)
+static void learn_rate(struct pool *p, const struct job *job)
 {
+    if (!(job->ns_per_step > 0))
+        return;
+    if (!str_eq(p->rate.model, job->task.model)) {
+        free(p->rate.model);
+        p->rate.model = strdup(job->task.model);
+    }
+    p->rate.batch_size = job->task.batch_size;
+    p->rate.ns_per_step = job->ns_per_step;
+}
+
+/* Jobs that wait for a thread must get their part of the time to the deadline, or the first would leave
+ * nothing to the others: partial work of all is worth more than whole work of a few. */
+static int64_t fair_stop(struct pool *p, const struct job *job, int64_t now_ns)
+{
+    int64_t deadline_ns = job->deadline_ns;
+    double total = 0, share;
+    size_t n = 0;
+    if (deadline_ns == INT64_MAX || job->task.type != WORK_TRAIN || now_ns >= deadline_ns ||
+        p->num_train == 0)
+        return deadline_ns;
+    for (int i = 0; i < p->config.threads; i++) {
+        const struct job *other = p->threads[i].job;
+        bool is_busy = other && other != job;
+        int64_t free_ns = is_busy && other->stop_ns > now_ns ? other->stop_ns : now_ns;
+        total += free_ns < deadline_ns ? (double)(deadline_ns - free_ns) : 0;
+    }
+    double *others = calloc(p->num_train, sizeof *others);
+    if (!others)
+        return deadline_ns;
+    for (const struct job *other = p->train.first; other; other = other->next_in_pool)
+        others[n++] = need_of(p, other);
+    share = fair_share(need_of(p, job), others, n, total);
+    free(others);
+    return share < (double)(deadline_ns - now_ns) ? now_ns + (int64_t)share : deadline_ns;
+}
+
+static struct job *next_job(struct worker_thread *t)
+{
+    struct pool *p = t->pool;
     struct job *job = NULL;
     (void)pthread_mutex_lock(&p->lock);
     while (!p->is_stopping && !p->train.first && !p->evaluate.first)
@@ -125,19 +171,23 @@ static struct job *next_job(struct pool *p)
         else
             job = queue_pop(&p->evaluate);
         job->is_running = true;
+        t->job = job;
         job->stop_ns = fair_stop(p, job, mono_ns());
     }
     (void)pthread_mutex_unlock(&p->lock);
     return job;
 }
 
-static void run_job(struct pool *p, struct task_runner *runner, struct job *job)
+static void run_job(struct worker_thread *t, struct job *job)
 {
+    struct pool *p = t->pool;
     struct running running = {.pool = p, .job = job};
     const struct task_control control = {
         .ctx = &running, .check = on_check, .slowdown = p->config.slowdown, .wait = on_wait};
-    job_run(job, runner, &control, p->config.outbox);
+    job_run(job, t->runner, &control, p->config.outbox);
     (void)pthread_mutex_lock(&p->lock);
+    t->job = NULL;
+    learn_rate(p, job);
     queue_push(&p->done, job);
     (void)pthread_mutex_unlock(&p->lock);
     p->config.on_done(p->config.ctx);
@@ -146,8 +196,8 @@ static void run_job(struct pool *p, struct task_runner *runner, struct job *job)
 static void *thread_main(void *ctx)
 {
     struct worker_thread *t = ctx;
-    for (struct job *job; (job = next_job(t->pool));)
-        run_job(t->pool, t->runner, job);
+    for (struct job *job; (job = next_job(t));)
+        run_job(t, job);
     return NULL;
 }
 
@@ -207,6 +257,7 @@ void pool_free(struct pool *p)
         task_runner_free(p->threads[i].runner);
     }
     free(p->threads);
+    free(p->rate.model);
     (void)pthread_cond_destroy(&p->changed);
     (void)pthread_mutex_destroy(&p->lock);
     free(p);

@@ -191,7 +191,8 @@ static enum err step_until_stopped(const struct work *w, int64_t budget)
         if (e)
             return e;
         int64_t took = mono_ns() - now;
-        slice = next_slice(steps, took);
+        slice = next_slice(steps,
+                           w->control->slowdown > 1 ? (int64_t)((double)took * w->control->slowdown) : took);
         ops->progress(t, &r->progress);
         if (!is_done)
             lag(w, took);

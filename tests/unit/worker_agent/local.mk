@@ -2,6 +2,7 @@ if HAVE_CHECK
 WORKER_AGENT_TESTS = \
 	tests/bin/test_agent \
 	tests/bin/test_device_list \
+	tests/bin/test_fair_share \
 	tests/bin/test_outbox \
 	tests/bin/test_worker_pool \
 	tests/bin/test_same_bits \
@@ -60,4 +61,8 @@ tests_bin_test_worker_task_SOURCES = tests/unit/worker_agent/test_worker_task.c 
 tests_bin_test_worker_task_CFLAGS = $(WORKER_AGENT_CFLAGS)
 tests_bin_test_worker_task_LDFLAGS = $(WORKER_AGENT_LINK)
 tests_bin_test_worker_task_LDADD = $(WORKER_AGENT_LIBS)
+tests_bin_test_fair_share_SOURCES = tests/unit/worker_agent/test_fair_share.c $(TEST_SUPPORT)
+tests_bin_test_fair_share_CFLAGS = $(WORKER_AGENT_CFLAGS)
+tests_bin_test_fair_share_LDFLAGS = $(WORKER_AGENT_LINK)
+tests_bin_test_fair_share_LDADD = $(WORKER_AGENT_LIBS)
 endif
