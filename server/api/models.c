@@ -77,9 +77,9 @@ enum err model_of_path(struct reading *r, struct store_txn *txn, struct model_ro
     if (e != ERR_OK)
         return e;
     const char *version = request_param(r->rq, "version");
+    record_init(RECORD_MODEL, out);
     if (str_eq(version, "latest"))
         return latest(r, txn, run.id, out);
-    record_init(RECORD_MODEL, out);
     out->run_id = run.id;
     if (str_to_i64(version, &out->version) != ERR_OK || out->version < 0)
         return fault_set(r->fault, ERR_NOT_FOUND, NULL, "A model's version is 0, 1, 2, ... or \"latest\".");

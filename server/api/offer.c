@@ -48,9 +48,9 @@ static json_t *budget_json(const struct task_row *t)
     return obj_end(&o);
 }
 
-json_t *offer_json(const struct task_offer *f)
+json_t *offer_json(const struct task_offer *offer)
 {
-    const struct task_row *t = &f->task;
+    const struct task_row *t = &offer->task;
     struct obj o = obj_new();
     obj_text(&o, "task_id", t->id);
     obj_text(&o, "run_id", t->run_id);
@@ -59,19 +59,19 @@ json_t *offer_json(const struct task_offer *f)
     obj_int(&o, "ordinal", t->ordinal);
     obj_int(&o, "attempt", t->attempt);
     obj_text(&o, "type", task_type_name(t->type));
-    obj_text(&o, "dataset", f->dataset);
+    obj_text(&o, "dataset", offer->dataset);
     obj_int(&o, "num_examples", t->num_examples);
     obj_int(&o, "num_test_examples", t->num_test_examples);
     obj_int(&o, "model_version", t->model_version);
     obj_take(&o, "weights_url", weights_url_json(t->run_id, t->model_version));
-    obj_text(&o, "weights_sha256", f->weights_sha256);
-    obj_raw(&o, "model", f->model);
-    obj_take(&o, "config", config_json(f));
+    obj_text(&o, "weights_sha256", offer->weights_sha256);
+    obj_raw(&o, "model", offer->model);
+    obj_take(&o, "config", config_json(offer));
     obj_int(&o, "steps_assigned", t->steps_assigned);
     obj_take(&o, "budget", budget_json(t));
     obj_take(&o, "want", wants_json(t->wants));
     obj_time(&o, "deadline_at", t->deadline_at);
-    obj_int_or_null(&o, "time_left_ms", f->time_left_ms);
+    obj_int_or_null(&o, "time_left_ms", offer->time_left_ms);
     return obj_end(&o);
 }
 

@@ -26,8 +26,8 @@ struct route_match {
 };
 
 /* `segments` are percent-decoded; parameters point at them or into the arena. ERR_INVALID_FIELD: a segment
- * that a
- * "*name" must not hold ("..", an encoded slash). ERR_NO_MEMORY. No match is ERR_OK with route NULL. */
+ * that a "*name" must not hold ("..", an encoded slash). ERR_NO_MEMORY. No match is ERR_OK with route NULL.
+ */
 enum err router_match(const struct router *r, enum http_method method, const char *const *segments,
                       size_t num_segments, struct arena *arena, struct route_match *out,
                       struct fault *fault) MUST_CHECK;

@@ -22,7 +22,7 @@ def schemathesis(lab, parameters, token):
          "--checks", CHECKS, "--max-examples", "200" if harness.FULL else "12", "--seed", "1",
          "--phases", "examples,coverage,fuzzing", "--request-timeout", "20", "--no-color", "--warnings", "off",
          "--exclude-path-regex", "events$|/tokens/"],
-        capture_output=True, text=True, timeout=1200)
+        capture_output=True, text=True, timeout=1200, cwd=os.path.dirname(config))
     print(done.stdout[-6000:], done.stderr[-2000:])
     assert lab.server.running(), lab.server.text()[-3000:]
     assert done.returncode == 0, "schemathesis found something"

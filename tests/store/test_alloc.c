@@ -1,7 +1,6 @@
 /* Every allocation fails once: nothing crashes, leaks or is half done. The linker sends our code's
- * allocations here
- * (--wrap), and those of the test library too, so nothing is asserted while they may fail. SQLite's own are
- * refused by its heap limit. */
+ * allocations here (--wrap), and those of the test library too, so nothing is asserted while they may fail.
+ * SQLite's own are refused by its heap limit. */
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
