@@ -16,7 +16,7 @@ enum err log_format_parse(const char *text, enum log_format *out) MUST_CHECK;
 /* The request that this thread works on ("" for none); stands in every line it logs until changed. */
 void log_request_id_set(const char *request_id);
 
-/* component: "httpd", "store", "core", "worker", ... */
+/* component: "httpd", "store", "core", "worker", ... Of a token in the message only "fl_..." is written. */
 void log_write(enum log_level level, const char *component, const char *fmt, ...) PRINTF_LIKE(3, 4);
 #define log_debug(component, ...)   log_write(LOG_DEBUG, component, __VA_ARGS__)
 #define log_info(component, ...)    log_write(LOG_INFO, component, __VA_ARGS__)

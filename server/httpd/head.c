@@ -44,7 +44,7 @@ static enum err method_refused(struct request *rq, struct fault *fault)
         return e ? reply_no_memory(fault) : ERR_OK;
     }
     return fault_set(fault, ERR_METHOD_NOT_ALLOWED, NULL,
-                     "%s does not take %s; the Allow header lists what it takes", rq->path, rq->method_name);
+                     "this path does not take %s; the Allow header lists what it takes", rq->method_name);
 }
 
 static enum err route_find(struct request *rq, struct fault *fault)

@@ -95,6 +95,16 @@ static const char *text_of(const json_t *root, const char *name)
     return json_string_value(json_object_get(root, name));
 }
 
+START_TEST(test_tokens_are_hidden)
+{
+    char line[4096];
+    log_info("httpd", "DELETE /tokens/fl_%064d and, cut, fl_%020d: fl_ and fl_12 stay", 1, 2);
+    (void)read_line(line, sizeof line);
+    ck_assert_str_eq(line + TIME_TEXT_SIZE - 1,
+                     " info httpd DELETE /tokens/fl_... and, cut, fl_...: fl_ and fl_12 stay\n");
+}
+END_TEST
+
 START_TEST(test_json_line)
 {
     int64_t ms;
@@ -167,6 +177,7 @@ int main(void)
     tcase_add_test(tc, test_text_line);
     tcase_add_test(tc, test_levels);
     tcase_add_test(tc, test_text_escapes);
+    tcase_add_test(tc, test_tokens_are_hidden);
     tcase_add_test(tc, test_json_line);
     tcase_add_test(tc, test_long_messages_are_cut);
     tcase_add_test(tc, test_request_id_is_the_threads_own);
