@@ -122,19 +122,27 @@ static enum err take_text(const struct parse *p, const struct member *m, void *o
     return ERR_OK;
 }
 
+/* "a", "b": as much as fits. */
+static void known_choices(const struct json_field *field, char *out, size_t size)
+{
+    size_t len = 0;
+    for (int i = 0; field->choices[i]; i++) {
+        int n = snprintf(out + len, size - len, "%s\"%s\"", i ? ", " : "", field->choices[i]);
+        len = n > 0 && (size_t)n < size - len ? len + (size_t)n : size - 1;
+    }
+}
+
 static enum err take_choice(const struct parse *p, const struct member *m, void *out)
 {
     const char *text = json_string_value(m->value);
     char known[256] = "";
-    size_t len = 0;
     for (int i = 0; m->field->choices[i]; i++) {
         if (str_eq(m->field->choices[i], text)) {
             memcpy(out, &i, sizeof i);
             return ERR_OK;
         }
-        int n = snprintf(known + len, sizeof known - len, "%s\"%s\"", i ? ", " : "", m->field->choices[i]);
-        len = n > 0 && (size_t)n < sizeof known - len ? len + (size_t)n : sizeof known - 1;
     }
+    known_choices(m->field, known, sizeof known);
     if (!text)
         return fault_set(p->fault, ERR_INVALID_FIELD, m->path, "must be one of %s, but is %s", known,
                          type_name(m->value));
@@ -178,6 +186,22 @@ static enum err (*const takers[])(const struct parse *, const struct member *, v
     [JSON_FIELD_ARRAY] = take_array, [JSON_FIELD_ANY] = take_any,
 };
 
+/* "is required" alone would leave open what to give. */
+static enum err missing(const struct parse *p, const struct member *m)
+{
+    static const char *const wanted[] = {
+        [JSON_FIELD_INT] = "an integer",     [JSON_FIELD_DOUBLE] = "a number",
+        [JSON_FIELD_BOOL] = "true or false", [JSON_FIELD_TEXT] = "a string",
+        [JSON_FIELD_CHOICE] = "one of",      [JSON_FIELD_OBJECT] = "an object",
+        [JSON_FIELD_ARRAY] = "an array",     [JSON_FIELD_ANY] = "a JSON value",
+    };
+    char known[256] = "";
+    if (m->field->kind == JSON_FIELD_CHOICE)
+        known_choices(m->field, known, sizeof known);
+    return fault_set(p->fault, ERR_MISSING_FIELD, m->path, "is required: give %s%s%s", wanted[m->field->kind],
+                     known[0] ? " " : "", known);
+}
+
 static void path_of(const struct parse *p, const char *name, char *out, size_t size)
 {
     (void)snprintf(out, size, "%s%s", p->prefix, name);
@@ -188,7 +212,7 @@ static enum err take_field(const struct parse *p, const json_t *obj, const struc
     struct member m = {.field = field, .value = json_object_get(obj, field->name)};
     path_of(p, field->name, m.path, sizeof m.path);
     if (!m.value && field->is_required)
-        return fault_set(p->fault, ERR_MISSING_FIELD, m.path, "is required");
+        return missing(p, &m);
     if (!m.value || (json_is_null(m.value) && field->allow_null))
         return ERR_OK;
     enum err e = takers[field->kind](p, &m, p->out + field->offset);

@@ -116,7 +116,7 @@ static const struct {
     enum err err;
     const char *field, *detail;
 } errors[] = {
-    {"{}", ERR_MISSING_FIELD, "run.rounds", "is required"},
+    {"{}", ERR_MISSING_FIELD, "run.rounds", "is required: give an integer"},
     {"{\"rounds\": 1, \"rat\": 2}", ERR_UNKNOWN_FIELD, "run.rat", "did you mean \"rate\"?"},
     {"{\"rouns\": 1}", ERR_UNKNOWN_FIELD, "run.rouns", "did you mean \"rounds\"?"},
     {"{\"rounds\": 1, \"zzzzzz\": 2}", ERR_UNKNOWN_FIELD, "run.zzzzzz", "remove it"},

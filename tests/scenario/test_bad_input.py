@@ -1,0 +1,381 @@
+#!/usr/bin/env python3
+"""Bad run specs and bad data files: refused with the field's name and a remedy, by the server and by the command line alike,
+and nothing comes of them."""
+import gzip
+import json
+import os
+import struct
+import subprocess
+
+import harness
+from device import small_spec
+from specs import merged, synthetic_run
+
+NAN, INFINITY = float("nan"), float("inf")
+USAGE = 4
+
+
+def dense(units=10):
+    return {"type": "dense", "units": units}
+
+
+def layers(*items):
+    return {"model": {"layers": list(items)}}
+
+
+def tensors(*items):
+    return {"model": {"input": None, "layers": None, "init": None, "tensors": list(items)}}
+
+
+# changes to a good spec -> code, field, words that the detail must have: what is wrong and what would be right
+BAD = [
+    # unknown
+    ({"num_round": 5}, "unknown_field", "num_round", ["num_rounds"]),
+    ({"strategy": {"params": {"proximal_muu": 1}}}, "unknown_field", "strategy.params.proximal_muu", ["proximal_mu"]),
+    ({"strategy": {"proximal_mu": 1}}, "unknown_field", "strategy.proximal_mu", ["remove it"]),
+    ({"strategy": {"params": {"proximal_mu": {"dynamic": {"patients": 5}}}}}, "unknown_field",
+     "strategy.params.proximal_mu.dynamic.patients", ["patience"]),
+    ({"training": {"momentum": 0.9}}, "unknown_field", "training.momentum", ["remove it"]),
+    ({"selection": {"device_per_round": 9}}, "unknown_field", "selection.device_per_round", ["devices_per_round"]),
+    ({"reporting": {"deadline": 9}}, "unknown_field", "reporting.deadline", ["deadline_s"]),
+    ({"evaluation": {"gama": True}}, "unknown_field", "evaluation.gama", ["gamma"]),
+    ({"systems": {"stragglers": 0.9}}, "unknown_field", "systems.stragglers", ["remove it"]),
+    ({"retention": {"keep_model": "all"}}, "unknown_field", "retention.keep_model", ["keep_models"]),
+    ({"model": {"layer": []}}, "unknown_field", "model.layer", ["layers"]),
+    (layers({"type": "dense", "unit": 10}), "unknown_field", "model.layers[0].unit", ["units"]),
+    (layers(dense(), {"type": "relu", "units": 3}, dense()), "unknown_field", "model.layers[1].units", ["remove it"]),
+    # missing
+    ({"model": None}, "missing_field", "model", ["required", "object"]),
+    ({"num_rounds": None}, "missing_field", "num_rounds", ["required", "integer"]),
+    ({"training": None}, "missing_field", "training.learning_rate", ["required", "number"]),
+    ({"training": {"learning_rate": None}}, "missing_field", "training.learning_rate", ["required", "number"]),
+    ({"model": {"input": None}}, "missing_field", "model.input", ["required", "array"]),
+    ({"model": {"layers": None}}, "missing_field", "model.layers", ["required", "array"]),
+    (layers({"type": "dense"}), "missing_field", "model.layers[0].units", ["required", "integer"]),
+    (layers({"units": 3}), "missing_field", "model.layers[0].type", ["required", "dense", "relu"]),
+    (tensors({"name": "w"}), "missing_field", "model.tensors[0].shape", ["required", "array"]),
+    # of another type
+    ({"num_rounds": "5"}, "invalid_field", "num_rounds", ["must be an integer", "string"]),
+    ({"num_rounds": 5.5}, "invalid_field", "num_rounds", ["must be an integer", "real"]),
+    ({"num_rounds": True}, "invalid_field", "num_rounds", ["must be an integer", "boolean"]),
+    ({"num_rounds": [5]}, "invalid_field", "num_rounds", ["must be an integer", "array"]),
+    ({"seed": "x"}, "invalid_field", "seed", ["must be an integer"]),
+    ({"name": 5}, "invalid_field", "name", ["must be a string"]),
+    ({"autostart": 1}, "invalid_field", "autostart", ["true or false"]),
+    ({"model": []}, "invalid_field", "model", ["must be an object"]),
+    ({"model": {"input": 60}}, "invalid_field", "model.input", ["must be an array"]),
+    ({"model": {"layers": {"type": "dense"}}}, "invalid_field", "model.layers", ["must be an array"]),
+    (layers("dense"), "invalid_field", "model.layers[0]", ["must be an object"]),
+    ({"strategy": "fedprox"}, "invalid_field", "strategy", ["must be an object"]),
+    ({"training": 0.1}, "invalid_field", "training", ["must be an object"]),
+    ({"training": {"learning_rate": "0.1"}}, "invalid_field", "training.learning_rate", ["must be a number"]),
+    ({"training": {"learning_rate": "NaN"}}, "invalid_field", "training.learning_rate", ["must be a number"]),
+    ({"training": {"learning_rate": [0.1]}}, "invalid_field", "training.learning_rate", ["must be a number"]),
+    ({"strategy": {"params": {"proximal_mu": "1"}}}, "invalid_field", "strategy.params.proximal_mu", ["must be a number"]),
+    ({"strategy": {"params": {"proximal_mu": {"static": 1}}}}, "invalid_field", "strategy.params.proximal_mu", ["dynamic"]),
+    ({"strategy": {"params": {"accept_partial": "yes"}}}, "invalid_field", "strategy.params.accept_partial", ["true or false"]),
+    ({"selection": {"require_labels": {"gpu": 1}}}, "invalid_field", "selection.require_labels", ["gpu", "must be a string"]),
+    # out of bounds
+    ({"num_rounds": 0}, "invalid_field", "num_rounds", ["between 1 and"]),
+    ({"num_rounds": -5}, "invalid_field", "num_rounds", ["between 1 and", "-5"]),
+    ({"num_rounds": 10**15}, "invalid_field", "num_rounds", ["between 1 and"]),
+    ({"seed": -1}, "invalid_field", "seed", ["between 0 and"]),
+    ({"name": "x" * 201}, "invalid_field", "name", ["at most 200"]),
+    ({"experiment": ""}, "invalid_field", "experiment", ["empty"]),
+    ({"training": {"learning_rate": 0}}, "invalid_field", "training.learning_rate", ["between"]),
+    ({"training": {"learning_rate": -0.1}}, "invalid_field", "training.learning_rate", ["between"]),
+    ({"training": {"learning_rate": 1e300}}, "invalid_field", "training.learning_rate", ["between"]),
+    ({"training": {"local_epochs": 0}}, "invalid_field", "training.local_epochs", ["between 1 and"]),
+    ({"training": {"local_epochs": 10**9}}, "invalid_field", "training.local_epochs", ["between 1 and"]),
+    ({"training": {"batch_size": 0}}, "invalid_field", "training.batch_size", ["between 1 and"]),
+    ({"training": {"batch_size": 2**40}}, "invalid_field", "training.batch_size", ["between 1 and"]),
+    ({"training": {"local_steps": 5}}, "invalid_field", "training.local_steps", ["not both"]),
+    ({"strategy": {"params": {"proximal_mu": -1}}}, "invalid_field", "strategy.params.proximal_mu", ["between 0 and"]),
+    ({"strategy": {"params": {"proximal_mu": 1e9}}}, "invalid_field", "strategy.params.proximal_mu", ["between 0 and"]),
+    ({"strategy": {"params": {"max_weight_fraction": 0}}}, "invalid_field", "strategy.params.max_weight_fraction", ["between"]),
+    ({"strategy": {"params": {"max_weight_fraction": 1.5}}}, "invalid_field", "strategy.params.max_weight_fraction", ["between"]),
+    ({"selection": {"devices_per_round": 0}}, "invalid_field", "selection.devices_per_round", ["between 1 and"]),
+    ({"selection": {"devices_per_round": 31}}, "invalid_field", "selection.devices_per_round", ["31", "30", "lower it"]),
+    ({"selection": {"population": 0}}, "invalid_field", "selection.population", ["between 1 and"]),
+    ({"selection": {"population": 10**12}}, "invalid_field", "selection.population", ["between 1 and"]),
+    ({"selection": {"over_selection": 0}}, "invalid_field", "selection.over_selection", ["between 1 and"]),
+    ({"selection": {"over_selection": 0.5}}, "invalid_field", "selection.over_selection", ["between 1 and"]),
+    ({"reporting": {"min_updates": 0}}, "invalid_field", "reporting.min_updates", ["between 1 and"]),
+    ({"reporting": {"min_updates": 11}}, "invalid_field", "reporting.min_updates", ["11", "10", "devices_per_round"]),
+    ({"reporting": {"deadline_s": -1}}, "invalid_field", "reporting.deadline_s", ["between 0 and"]),
+    ({"reporting": {"grace_s": -1}}, "invalid_field", "reporting.grace_s", ["between 0 and"]),
+    ({"evaluation": {"every": 0}}, "invalid_field", "evaluation.every", ["between 1 and"]),
+    ({"systems": {"straggler_fraction": 2}}, "invalid_field", "systems.straggler_fraction", ["between 0 and 1"]),
+    ({"systems": {"straggler_fraction": -0.1}}, "invalid_field", "systems.straggler_fraction", ["between 0 and 1"]),
+    # no such choice
+    ({"strategy": {"name": "fedprocks"}}, "invalid_field", "strategy.name", ["fedprocks", "fedavg", "fedprox"]),
+    ({"strategy": {"name": "fedavg"}}, "unknown_field", "strategy.params.proximal_mu", ["fedprox"]),
+    ({"strategy": {"params": {"weighting": "sum"}}}, "invalid_field", "strategy.params.weighting", ["num_examples", "uniform"]),
+    ({"training": {"optimizer": "adam"}}, "invalid_field", "training.optimizer", ["sgd"]),
+    ({"reporting": {"on_too_few": "wait"}}, "invalid_field", "reporting.on_too_few", ["extend", "skip", "fail"]),
+    ({"evaluation": {"on": "server"}}, "invalid_field", "evaluation.on", ["selected", "all_devices", "none"]),
+    ({"retention": {"keep_models": "last:0"}}, "invalid_field", "retention.keep_models", ["all", "last:N"]),
+    ({"retention": {"keep_models": "first:3"}}, "invalid_field", "retention.keep_models", ["all", "last:N"]),
+    ({"retention": {"keep_updates": "some"}}, "invalid_field", "retention.keep_updates", ["round", "all"]),
+    ({"model": {"init": "ones"}}, "invalid_field", "model.init", ["zeros", "glorot_uniform", "he_normal"]),
+    ({"model": {"loss": "mse"}}, "invalid_field", "model.loss", ["softmax_cross_entropy"]),
+    # what does not go together
+    ({"strategy": {"params": {"proximal_mu": {"dynamic": {}}}}, "evaluation": {"on": "none"}}, "invalid_field", "evaluation.on",
+     ["all_devices"]),
+    ({"strategy": {"params": {"proximal_mu": {"dynamic": {}}}}, "evaluation": {"every": 2}}, "invalid_field", "evaluation.every",
+     ["must be 1"]),
+    # layers that do not fit
+    (layers(), "invalid_field", "model.layers", ["at least 1"]),
+    (layers({"type": "relu"}), "invalid_field", "model.layers", ["add a dense layer"]),
+    (layers(dense(), {"type": "relu"}), "invalid_field", "model.layers", ["last layer must be dense"]),
+    (layers(dense(1)), "invalid_field", "model.layers", ["at least 2"]),
+    (layers(dense(0)), "invalid_field", "model.layers[0].units", ["between 1 and"]),
+    (layers(dense(-3), dense()), "invalid_field", "model.layers[0].units", ["between 1 and"]),
+    (layers(dense(2.5)), "invalid_field", "model.layers[0].units", ["must be an integer"]),
+    (layers(dense(), {"type": "dence", "units": 3}), "invalid_field", "model.layers[1].type", ["dense", "relu"]),
+    (layers(dense(), 5), "invalid_field", "model.layers[1]", ["must be an object"]),
+    (layers(*[dense()] * 257), "invalid_field", "model.layers", ["at most 256"]),
+    (layers(dense(10**9)), "invalid_field", "model.layers[0].units", ["the most that is allowed"]),
+    (layers(dense(10**18)), "invalid_field", "model.layers[0].units", ["between 1 and"]),
+    (layers(dense(10**8), dense(10**8), dense()), "invalid_field", "model.layers[0].units", ["the most that is allowed"]),
+    ({"model": {"input": []}}, "invalid_field", "model.input", ["at least 1"]),
+    ({"model": {"input": [0]}}, "invalid_field", "model.input", ["1 or more"]),
+    ({"model": {"input": [-60]}}, "invalid_field", "model.input", ["1 or more"]),
+    ({"model": {"input": ["60"]}}, "invalid_field", "model.input", ["integer"]),
+    ({"model": {"input": [2**40, 2**40]}}, "invalid_field", "model.input", ["at most"]),
+    ({"model": {"input": [1] * 9}}, "invalid_field", "model.input", ["at most 8"]),
+    (tensors({"name": "w", "shape": [2, -1]}), "invalid_field", "model.tensors[0].shape", ["0 or more"]),
+    (tensors({"name": "w", "shape": [2]}, {"name": "w", "shape": [2]}), "invalid_field", "model.tensors[1].name", ["w"]),
+    (tensors({"name": "w", "shape": [2], "dtype": "F23"}), "invalid_field", "model.tensors[0].dtype", ["F32"]),
+    (tensors({"name": "w", "shape": [2**31, 2**31]}), "invalid_field", "model.tensors[0].shape", ["the most that is allowed"]),
+    (tensors({"name": "w", "shape": [2**40, 2**40]}), "invalid_field", "model.tensors[0].shape", ["too large"]),
+    (tensors({"name": "i", "shape": [2], "dtype": "I64"}), "invalid_field", "model.tensors", ["F32"]),
+]
+
+
+def good_spec():
+    return synthetic_run(num_rounds=1, autostart=False)
+
+
+def spec_of(changes):
+    return merged(good_spec(), changes)
+
+
+def everything(lab):
+    return {path: lab.admin.ok("GET", "/api/v1" + path) for path in ("/runs", "/experiments", "/events?since=0", "/devices")}
+
+
+def problem(reply, code, field, words):
+    assert reply.status == 400 and reply.headers["Content-Type"] == "application/problem+json", reply
+    assert (reply.json["code"], reply.json.get("field")) == (code, field), reply
+    for word in words:
+        assert word in reply.json["detail"], "\"%s\" is not in the detail: %r" % (word, reply)
+
+
+def all_of(cases, check):
+    """Goes through all the cases before it fails, so that one run shows every one that is wrong."""
+    wrong = []
+    for case in cases:
+        try:
+            check(*case)
+        except AssertionError as error:
+            wrong.append("%s:\n    %s" % (json.dumps(case)[:300], error))
+    assert not wrong, "%d of %d:\n%s" % (len(wrong), len(cases), "\n".join(wrong))
+
+
+def test_bad_run_specs_are_refused_by_name_and_nothing_is_made(lab):
+    lab.start_server()
+    before = everything(lab)
+    all_of(BAD, lambda changes, code, field, words:
+           problem(lab.admin.post("/api/v1/runs", spec_of(changes)), code, field, words))
+    assert everything(lab) == before
+    assert lab.admin.post("/api/v1/runs", good_spec()).status == 201  # it is the changes that are bad
+
+
+def test_numbers_that_are_none_are_malformed_json(lab):
+    lab.start_server()
+    before = everything(lab)
+    for value in (NAN, INFINITY, -INFINITY):
+        for changes in ({"num_rounds": value}, {"training": {"learning_rate": value}},
+                        {"strategy": {"params": {"proximal_mu": value}}}):
+            reply = lab.admin.post("/api/v1/runs", spec_of(changes))  # Python writes NaN and Infinity as they are
+            assert reply.status == 400 and reply.json["code"] == "malformed_json", reply
+            assert "line 1, column" in reply.json["detail"], reply
+    too_large = json.dumps(good_spec()).replace('"learning_rate": 0.01', '"learning_rate": 1e999').encode()
+    reply = lab.admin.request("POST", "/api/v1/runs", too_large, headers={"Content-Type": "application/json"})
+    assert b"1e999" in too_large and reply.status == 400 and reply.json["code"] == "malformed_json", reply
+    assert everything(lab) == before
+
+
+def test_a_bad_change_of_a_run_changes_nothing(lab):
+    lab.start_server()
+    run_id = lab.submit(good_spec())
+    before = lab.run(run_id)
+    config = "/api/v1/runs/%s/config" % run_id
+
+    def check(changes, code, field, words):
+        problem(lab.admin.request("PATCH", config, changes), code, field, words)
+    all_of([
+        ({"training": {"learning_rat": 1}}, "unknown_field", "training.learning_rat", ["learning_rate"]),
+        ({"training": {"learning_rate": 0}}, "invalid_field", "training.learning_rate", ["between"]),
+        ({"training": {"local_steps": 1, "local_epochs": 1}}, "invalid_field", "training.local_steps", ["not both"]),
+        ({"training": 1}, "invalid_field", "training", ["must be an object"]),
+        ({"strategy": {"params": {"proximal_muu": 1}}}, "unknown_field", "strategy.params.proximal_muu", ["proximal_mu"]),
+        ({"strategy": {"name": "fedavg"}}, "unknown_field", "strategy.name", ["only strategy.params"]),
+        ({"strategy": []}, "invalid_field", "strategy", ["must be an object"]),
+        ({"reporting": {"min_updates": 11}}, "invalid_field", "reporting.min_updates", ["devices_per_round"]),
+        ({"evaluation": {"on": "moon"}}, "invalid_field", "evaluation.on", ["selected"]),
+        ({"num_rounds": 3}, "unknown_field", "num_rounds", ["cannot change"]),
+        ({"training": {"learning_rate": 0.5}, "evaluation": {"every": 0}}, "invalid_field", "evaluation.every", ["between"]),
+    ], check)
+    assert lab.run(run_id) == before
+
+
+def test_more_devices_than_exist_is_said(lab):
+    lab.start_server()
+    run = lab.run(lab.submit(small_spec(3)))
+    run = harness.wait_for(lambda: (lambda r: r if "0 of 3" in r["status_reason"] else None)(lab.run(run["id"])), "the reason")
+    assert run["status"] == "waiting_for_devices", run
+    for selection, words in (({"population": 31}, "30 of 31"), ({"population": None, "devices_per_round": 31}, "30 of at least 31")):
+        done = simulate(lab, merged(good_spec(), {"selection": selection, "autostart": None}))
+        assert done.returncode == 1 and words in done.stderr, done
+
+
+# ---- the command line ----
+
+def simulate(lab, spec, *options):
+    path = spec if isinstance(spec, str) else lab.write("spec.json", spec)
+    return subprocess.run([harness.program("fedlane"), "simulate", path, "--threads", "1", "--format", "jsonl", *options],
+                          capture_output=True, text=True, timeout=harness.TIMEOUT_S, cwd=lab.folder)
+
+
+def complains(done, field, words):
+    said = "exit %d, stdout %r, stderr %r" % (done.returncode, done.stdout[-500:], done.stderr[-1000:])
+    assert done.returncode == USAGE and not done.stdout, said
+    assert done.stderr.count("\n") == 1, said
+    for word in [field, *words]:
+        assert word in done.stderr, "\"%s\" is not in %s" % (word, said)
+
+
+def test_simulate_refuses_the_same_specs(lab):
+    all_of(BAD, lambda changes, code, field, words: complains(simulate(lab, spec_of(changes)), field, words))
+    assert simulate(lab, merged(good_spec(), {"autostart": None})).returncode == 0
+
+
+def test_submit_refuses_the_same_specs(lab):
+    lab.start_server()
+    before = everything(lab)
+
+    def check(changes, code, field, words):
+        complains(lab.cli("run", "submit", lab.write("spec.json", spec_of(changes)), check=False), field, words)
+    all_of(BAD[::6], check)
+    assert everything(lab) == before
+
+
+def test_spec_files_that_cannot_be_read(lab):
+    lab.start_server()
+    before = everything(lab)
+    cases = [("nowhere.json", None, ["nowhere.json", "No such file"]), ("empty.json", "", ["empty.json", "line 1"]),
+             ("cut.json", '{"num_rounds": 5,\n "model": {', ["cut.json", "line 2"]),
+             ("nan.json", '{"num_rounds": NaN}', ["nan.json", "line 1", "NaN"]),
+             ("twice.json", '{"seed": 1, "seed": 2}', ["twice.json", "duplicate"]),
+             ("list.json", "[1]", ["list.json", "object"])]
+    for name, text, words in cases:
+        path = lab.path(name) if text is None else lab.write(name, text)
+        complains(simulate(lab, path), name, words)
+        complains(lab.cli("run", "submit", path, check=False), name, words)
+    complains(simulate(lab, lab.folder), lab.folder, ["directory"])
+    good = lab.write("good.json", merged(good_spec(), {"autostart": None}))
+    for change, words in (("training.learning_rat=1", ["training.learning_rat", "learning_rate"]), ("num_rounds=-1", ["num_rounds"]),
+                          ("num_rounds", ["=", "missing"]), ("model.layers[7].units=3", ["model.layers[7]", "no element"]),
+                          ("num_rounds.x=1", ["num_rounds", "plain value"]), ("=1", ["name"])):
+        complains(simulate(lab, good, "--set", change), "", words)
+        complains(lab.cli("run", "submit", good, "--set", change, check=False), "", words)
+    assert everything(lab) == before
+
+
+# ---- data ----
+
+def test_bad_data_is_refused_by_name(lab):
+    def check(data, field, words):
+        complains(simulate(lab, merged(good_spec(), {"data": data, "autostart": None})), field, words)
+    all_of([
+        (None, "data", ["source", "synthetic"]),
+        ({"source": "syntetic"}, "data.source", ["synthetic", "fashion_mnist", "idx"]),
+        ({"source": None}, "data.source", ["synthetic", "fashion_mnist", "idx"]),
+        ({"alfa": 1}, "data.alfa", ["alpha"]),
+        ({"alpha": "1"}, "data.alpha", ["must be a number"]),
+        ({"alpha": -1}, "data.alpha", ["between"]),
+        ({"devices": 0}, "data.devices", ["between 1 and"]),
+        ({"devices": 10**12}, "data.devices", ["between 1 and"]),
+        ({"seed": -1}, "data.seed", ["between 0 and"]),
+    ], check)
+
+
+def test_a_model_that_does_not_fit_the_data_fails_and_says_so(lab):
+    for changes, words in (({"model": {"input": [61]}}, ["60", "61", "model.input"]), (layers(dense(3)), ["10", "3"])):
+        done = simulate(lab, merged(good_spec(), dict(changes, autostart=None)))
+        final = json.loads(done.stdout.splitlines()[-1])
+        assert done.returncode == 1 and final["outcome"] == "failed" and final["rounds"] == 0, done
+        for word in words:
+            assert word in final["status_reason"], final
+
+
+def idx(magic, dims, content):
+    return struct.pack(">4B", *magic) + struct.pack(">%dI" % len(dims), *dims) + content
+
+
+IMAGES = idx((0, 0, 8, 3), (40, 2, 2), bytes(range(160)))
+LABELS = idx((0, 0, 8, 1), (40,), bytes([0, 1] * 20))
+
+
+def image_spec(images="images", labels="labels"):
+    return {"seed": 1, "num_rounds": 1, "model": {"input": [4], "layers": [dense(2)]}, "training": {"learning_rate": 0.1},
+            "data": {"source": "idx", "train_images": images, "train_labels": labels, "partition": {"name": "iid", "devices": 2}},
+            "selection": {"devices_per_round": 2, "population": 2}}
+
+
+def put(lab, name, content):
+    with open(lab.path(name), "wb") as f:
+        f.write(content)
+
+
+def test_damaged_data_files_are_named_with_the_offset(lab):
+    put(lab, "images", IMAGES)
+    put(lab, "labels", LABELS)
+    assert simulate(lab, image_spec()).returncode == 0
+    packed = gzip.compress(IMAGES, mtime=0)
+    flipped = packed[:-6] + bytes([packed[-6] ^ 1]) + packed[-5:]  # in the checksum
+    wrong_kind = bytes([0, 0, 13]) + IMAGES[3:]
+    cases = [(IMAGES[:n], "byte %d" % n, "truncated") for n in (0, 3, 7, 15)]
+    cases += [(IMAGES[:n], "byte %d" % n, "truncated") for n in (16, 17, 100, len(IMAGES) - 1)]
+    cases += [(packed[:n], "byte", "") for n in (1, 5, 12, 30, len(packed) - 8, len(packed) - 1)]
+    cases += [(flipped, "byte", "damaged"), (packed[:20] + b"\xff\xff\xff\xff" + packed[24:], "byte", ""),
+              (IMAGES + b"x", "byte %d" % len(IMAGES), "goes on"), (gzip.compress(IMAGES + b"x"), "byte %d" % len(IMAGES), "goes on"),
+              (gzip.compress(IMAGES[:100]), "byte 100", "truncated"), (b"PK" + IMAGES[2:], "byte 0", "no IDX file"),
+              (wrong_kind, "byte 2", "0x0d"), (LABELS, "byte 3", "exchanged"), (IMAGES[:4] + b"\0" * 4 + IMAGES[8:], "byte 4", "0"),
+              (IMAGES[:4] + b"\xff" * 12, "byte", "truncated"), (gzip.compress(IMAGES[:4] + b"\xff" * 12), "byte", "truncated")]
+
+    def check(number):
+        content, place, word = cases[number]
+        put(lab, "bad-images", content)
+        complains(simulate(lab, image_spec("bad-images")), "data.train_images", ["bad-images", place, word])
+    all_of([(n,) for n in range(len(cases))], check)
+    for content, place, word in ((LABELS[:20], "byte 20", "truncated"), (IMAGES, "byte 3", "exchanged"),
+                                 (idx((0, 0, 8, 1), (39,), LABELS[8:47]), "", "40")):
+        put(lab, "bad-labels", content)
+        complains(simulate(lab, image_spec(labels="bad-labels")), "data.train_labels", ["bad-labels", place, word])
+
+
+def test_data_files_that_are_not_there(lab):
+    put(lab, "images", IMAGES)
+    put(lab, "labels", LABELS)
+    os.mkdir(lab.path("folder"))
+    os.mkfifo(lab.path("pipe"))
+    complains(simulate(lab, image_spec("nowhere")), "data.train_images", ["nowhere", "No such file", "relative"])
+    complains(simulate(lab, image_spec(labels="folder")), "data.train_labels", ["folder", "not a regular file"])
+    complains(simulate(lab, merged(image_spec(), {"data": {"test_images": "images"}})), "data.test_labels", ["both or neither"])
+    complains(simulate(lab, merged(image_spec(), {"data": {"classes": 1}})), "", ["labels", "byte 9", "classes"])
+
+
+harness.main(globals())
