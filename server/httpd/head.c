@@ -1,5 +1,6 @@
 #include "server/httpd/internal.h"
 #include <string.h>
+#include <strings.h>
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "server/httpd/uri.h"
@@ -126,17 +127,60 @@ static enum err query_read(struct request *rq, struct fault *fault)
     return reading.err;
 }
 
+struct framing {
+    size_t lengths, codings;
+    const char *length, *coding;
+};
+
+static enum MHD_Result framing_visit(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    struct framing *f = cls;
+    (void)kind;
+    if (strcasecmp(name, "Content-Length") == 0) {
+        f->lengths++;
+        f->length = value;
+    } else if (strcasecmp(name, "Transfer-Encoding") == 0) {
+        f->codings++;
+        f->coding = value;
+    }
+    return MHD_YES;
+}
+
+/* A body whose end two readers see at different places lets one request hide in another (RFC 9112, section
+ * 6.1), so there is one statement of its length or none. What is refused here closes the connection. */
+static enum err length_read(struct request *rq, struct fault *fault)
+{
+    struct framing f = {0};
+    (void)MHD_get_connection_values(rq->mhd, MHD_HEADER_KIND, framing_visit, &f);
+    rq->content_length = REQUEST_LENGTH_UNKNOWN;
+    if (f.lengths + f.codings > 1)
+        return fault_set(fault, ERR_INVALID_FIELD, f.codings ? "Transfer-Encoding" : "Content-Length",
+                         "the body's length may be stated only once: by one Content-Length, or by "
+                         "Transfer-Encoding: chunked");
+    if (f.codings && (!f.coding || strcasecmp(f.coding, "chunked") != 0))
+        return fault_set(fault, ERR_INVALID_FIELD, "Transfer-Encoding",
+                         "the only transfer coding that is understood is chunked");
+    if (f.codings)
+        return ERR_OK;
+    rq->content_length = 0;
+    if (f.lengths && (!f.length || str_to_u64(f.length, &rq->content_length) ||
+                      rq->content_length == REQUEST_LENGTH_UNKNOWN)) {
+        rq->content_length = REQUEST_LENGTH_UNKNOWN;
+        return fault_set(fault, ERR_PAYLOAD_TOO_LARGE, "Content-Length", "no body can be that long");
+    }
+    return ERR_OK;
+}
+
 /* Who asks is settled before what is asked is judged: a stranger learns nothing from our error texts. */
 enum err head_check(struct request *rq, struct fault *fault)
 {
     const struct httpd *h = rq->loop->httpd;
-    const char *length = request_header(rq, "Content-Length");
-    rq->content_length = request_header(rq, "Transfer-Encoding") ? REQUEST_LENGTH_UNKNOWN : 0;
-    if (length && !rq->content_length && str_to_u64(length, &rq->content_length))
-        rq->content_length = REQUEST_LENGTH_UNKNOWN;
+    enum err e = length_read(rq, fault);
+    if (e)
+        return e;
     if (atomic_load(&h->is_stopping))
         return fault_set(fault, ERR_UNAVAILABLE, NULL, "the server is stopping; try again in a few seconds");
-    enum err e = route_find(rq, fault);
+    e = route_find(rq, fault);
     if (e || !rq->match.route)
         return e;
     if (h->hooks.authenticate) {

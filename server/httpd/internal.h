@@ -206,6 +206,8 @@ void body_release(struct request *rq);
 /* request.c */
 struct request *request_new(struct loop *l, struct MHD_Connection *mhd, const char *path, const char *method);
 void request_free(struct request *rq);
+void request_cut(
+    struct request *rq); /* ends its connection; libmicrohttpd frees the request when it sees that */
 
 /* settle.c: what follows from a handler's, a step's or a look's return */
 void settle_handler(struct request *rq);               /* runs the route's handler */

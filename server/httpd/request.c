@@ -214,13 +214,23 @@ int64_t request_started_ns(const struct request *rq)
     return rq->started_ns;
 }
 
-bool request_client_gone(const struct request *rq)
+static int request_fd(const struct request *rq)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(rq->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+bool request_client_gone(const struct request *rq)
+{
     char byte;
-    ssize_t n = info ? recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) : 0;
+    ssize_t n = recv(request_fd(rq), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
+void request_cut(struct request *rq)
+{
+    (void)shutdown(request_fd(rq), SHUT_RDWR);
 }
 
 struct arena *request_arena(struct request *rq)

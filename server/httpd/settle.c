@@ -125,5 +125,8 @@ void settle_shutdown(struct request *rq)
     else if (rq->is_suspended && rq->phase != PHASE_PENDING &&
              (rq->loop->is_stopping || rq->reply.kind == REPLY_EVENTS))
         loop_resume(rq);
+    else if (!rq->is_suspended && (rq->phase == PHASE_BODY || rq->phase == PHASE_DRAIN) &&
+             request_client_gone(rq))
+        request_cut(rq); /* libmicrohttpd misses an end that arrives together with the last bytes */
     log_request_id_set("");
 }
