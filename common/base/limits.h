@@ -6,7 +6,8 @@
 #define MIB (1024 * KIB)
 #define GIB (1024 * MIB)
 
-#define LIMIT_JSON_BODY          (1 * MIB) /* a JSON request */
+#define LIMIT_JSON_BODY          (1 * MIB)  /* a JSON request */
+#define LIMIT_FLEET_BODY         (16 * MIB) /* a JSON request that may speak of each device of a worker */
 #define LIMIT_JSON_DEPTH         32
 #define LIMIT_JSON_FILE          (64 * MIB) /* a spec or data file read by our own programs */
 #define LIMIT_JSON_REPLY         (64 * MIB)

@@ -52,19 +52,33 @@ static bool has_bounds(const struct json_field *f)
     return f->min < 0 || f->min > 0 || f->max < 0 || f->max > 0;
 }
 
-static enum err check_bounds(const struct parse *p, const struct member *m, double value)
+/* Whole numbers are written as such. */
+static void number_text(double value, char out[32])
 {
-    const struct json_field *f = m->field;
-    if (!has_bounds(f) || (value >= f->min && value <= f->max))
-        return ERR_OK;
-    if (isinf(f->max))
-        return fault_set(p->fault, ERR_INVALID_FIELD, m->path, "must be at least %.15g, but is %.15g", f->min,
-                         value);
-    if (isinf(f->min))
-        return fault_set(p->fault, ERR_INVALID_FIELD, m->path, "must be at most %.15g, but is %.15g", f->max,
-                         value);
-    return fault_set(p->fault, ERR_INVALID_FIELD, m->path, "must be between %.15g and %.15g, but is %.15g",
-                     f->min, f->max, value);
+    bool is_whole = fabs(value) <= 9007199254740992.0 && value == floor(value);
+    (void)snprintf(out, 32, is_whole ? "%.0f" : "%.15g", value);
+}
+
+static enum err out_of_bounds(const struct parse *p, const struct member *m, const char *value)
+{
+    char min[32], max[32];
+    number_text(m->field->min, min);
+    number_text(m->field->max, max);
+    if (isinf(m->field->max))
+        return fault_set(p->fault, ERR_INVALID_FIELD, m->path, "must be at least %s, but is %s", min, value);
+    if (isinf(m->field->min))
+        return fault_set(p->fault, ERR_INVALID_FIELD, m->path, "must be at most %s, but is %s", max, value);
+    return fault_set(p->fault, ERR_INVALID_FIELD, m->path, "must be between %s and %s, but is %s", min, max,
+                     value);
+}
+
+/* Compared as integers: 2^53 + 1 as a double is 2^53. A bound beyond int64_t bounds nothing. */
+static bool is_within(const struct json_field *f, int64_t value)
+{
+    const double edge = 9223372036854775808.0;
+    bool above = f->min < -edge || (f->min < edge && value >= (int64_t)ceil(f->min));
+    bool below = f->max >= edge || (f->max >= -edge && value <= (int64_t)floor(f->max));
+    return above && below;
 }
 
 static enum err take_int(const struct parse *p, const struct member *m, void *out)
@@ -72,10 +86,13 @@ static enum err take_int(const struct parse *p, const struct member *m, void *ou
     if (!json_is_integer(m->value))
         return wrong_type(p, m, "an integer");
     int64_t value = json_integer_value(m->value);
-    enum err e = check_bounds(p, m, (double)value);
-    if (!e)
-        memcpy(out, &value, sizeof value);
-    return e;
+    if (has_bounds(m->field) && !is_within(m->field, value)) {
+        char text[32];
+        (void)snprintf(text, sizeof text, "%lld", (long long)value);
+        return out_of_bounds(p, m, text);
+    }
+    memcpy(out, &value, sizeof value);
+    return ERR_OK;
 }
 
 static enum err take_double(const struct parse *p, const struct member *m, void *out)
@@ -83,10 +100,13 @@ static enum err take_double(const struct parse *p, const struct member *m, void 
     if (!json_is_number(m->value))
         return wrong_type(p, m, "a number");
     double value = json_number_value(m->value);
-    enum err e = check_bounds(p, m, value);
-    if (!e)
-        memcpy(out, &value, sizeof value);
-    return e;
+    if (has_bounds(m->field) && !(value >= m->field->min && value <= m->field->max)) {
+        char text[32];
+        number_text(value, text);
+        return out_of_bounds(p, m, text);
+    }
+    memcpy(out, &value, sizeof value);
+    return ERR_OK;
 }
 
 static enum err take_bool(const struct parse *p, const struct member *m, void *out)
@@ -96,6 +116,17 @@ static enum err take_bool(const struct parse *p, const struct member *m, void *o
     bool value = json_is_true(m->value);
     memcpy(out, &value, sizeof value);
     return ERR_OK;
+}
+
+/* Also U+0080 to U+009F. In a name they would speak to the terminal that shows it. */
+static bool has_control(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < 0x20 || c == 0x7f || (c == 0xc2 && i + 1 < len && (unsigned char)text[i + 1] < 0xa0))
+            return true;
+    }
+    return false;
 }
 
 static enum err take_text(const struct parse *p, const struct member *m, void *out)
@@ -115,6 +146,8 @@ static enum err take_text(const struct parse *p, const struct member *m, void *o
                          most, len);
     if (memchr(text, '\0', len) || !utf8_is_valid(text, len))
         return fault_set(p->fault, ERR_INVALID_FIELD, m->path, "must be valid UTF-8 without NUL");
+    if (most <= LIMIT_NAME && has_control(text, len))
+        return fault_set(p->fault, ERR_INVALID_FIELD, m->path, "must be one line without control characters");
     const char *copy = arena_strndup(p->arena, text, len);
     if (!copy)
         return fault_set(p->fault, ERR_NO_MEMORY, m->path, "not enough memory for its %zu bytes", len);

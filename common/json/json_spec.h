@@ -14,7 +14,8 @@ enum json_kind {
     JSON_FIELD_INT,    /* int64_t, within min..max; a real with an integral value is refused */
     JSON_FIELD_DOUBLE, /* double, finite, within min..max; integers accepted */
     JSON_FIELD_BOOL,   /* bool */
-    JSON_FIELD_TEXT,   /* const char * in the arena: valid UTF-8, no NUL, at most max bytes, at least min */
+    JSON_FIELD_TEXT,   /* const char * in the arena: valid UTF-8, no NUL, at most max bytes, at least min. At
+                          most LIMIT_NAME bytes make a name: one line without control characters */
     JSON_FIELD_CHOICE, /* int: index in choices */
     JSON_FIELD_OBJECT, /* json_t *, borrowed from the parsed document */
     JSON_FIELD_ARRAY,  /* json_t *, borrowed; min..max elements (max 0: no bound) */

@@ -43,6 +43,7 @@
     }
 #define IDEMPOTENT .is_idempotent = true
 #define OPTIONAL   .body_is_optional = true
+#define FLEET      .body_limit = LIMIT_FLEET_BODY
 
 const struct route api_routes[] = {
     GET("healthz", "/healthz", NOBODY, api_healthz, .query = NULL),
@@ -56,12 +57,12 @@ const struct route api_routes[] = {
     GET("token_list", V1 "/tokens", ADMIN, api_token_list, .query = NAMES("limit", "cursor", "role")),
     DELETE("token_revoke", V1 "/tokens/{token}", ADMIN, api_token_revoke),
 
-    POST("worker_register", V1 "/workers", ENROLL, api_worker_register, IDEMPOTENT),
+    POST("worker_register", V1 "/workers", ENROLL, api_worker_register, IDEMPOTENT, FLEET),
     GET("worker_list", V1 "/workers", READER, api_worker_list, .query = PAGED),
     GET("worker_get", V1 "/workers/{worker}", READER | WORKER, api_worker_get, .query = NULL),
     DELETE("worker_revoke", V1 "/workers/{worker}", ADMIN, api_worker_revoke),
-    POST("worker_heartbeat", V1 "/workers/{worker}/heartbeat", WORKER, api_worker_heartbeat, OPTIONAL),
-    POST("worker_claim", V1 "/workers/{worker}/tasks:claim", WORKER, api_worker_claim, OPTIONAL,
+    POST("worker_heartbeat", V1 "/workers/{worker}/heartbeat", WORKER, api_worker_heartbeat, OPTIONAL, FLEET),
+    POST("worker_claim", V1 "/workers/{worker}/tasks:claim", WORKER, api_worker_claim, OPTIONAL, FLEET,
          .query = NAMES("wait"), .max_wait_s = LIMIT_WAIT_S),
 
     POST("device_register", V1 "/devices", ENROLL, api_device_register, IDEMPOTENT),

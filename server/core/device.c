@@ -5,6 +5,9 @@
 #include "server/core/task_access.h"
 #include "server/core/token.h"
 
+#define GAP_FIRST_LOOK 1000 /* devices */
+#define GAP_LAST_LOOK  100000
+
 enum err device_at(struct work *w, const char *dataset, int64_t ordinal, struct device_row *out,
                    bool *out_found)
 {
@@ -18,6 +21,28 @@ enum err device_at(struct work *w, const char *dataset, int64_t ordinal, struct 
     return e;
 }
 
+/* The lowest ordinal that nobody has: for when someone took the highest one there is. */
+static enum err ordinal_gap(struct work *w, const char *dataset, int64_t *out)
+{
+    struct device_row *rows;
+    size_t count = 0, at = 0;
+    for (int64_t most = GAP_FIRST_LOOK; most <= GAP_LAST_LOOK; most *= 10) {
+        enum err e = store_find(w->txn, QUERY_DEVICES_OF_DATASET, w->arena, most, &rows, &count,
+                                store_text(dataset), store_int(0), store_any);
+        if (e)
+            return e;
+        while (at < count && rows[at].ordinal == (int64_t)at)
+            at++;
+        if (at < count || (int64_t)count < most) {
+            *out = (int64_t)at;
+            return ERR_OK;
+        }
+    }
+    return fault_set(w->fault, ERR_CONFLICT, "ordinal",
+                     "no ordinal of dataset \"%s\" below %d is free: choose one yourself", dataset,
+                     GAP_LAST_LOOK);
+}
+
 static enum err ordinal_give(struct work *w, const char *dataset, int64_t *out)
 {
     struct device_row *rows;
@@ -27,9 +52,7 @@ static enum err ordinal_give(struct work *w, const char *dataset, int64_t *out)
     if (e)
         return e;
     *out = count > 0 ? rows[0].ordinal + 1 : 0;
-    return *out <= LIMIT_ORDINAL ? ERR_OK
-                                 : fault_set(w->fault, ERR_CONFLICT, "ordinal",
-                                             "the ordinals of dataset \"%s\" are used up", dataset);
+    return *out <= LIMIT_ORDINAL ? ERR_OK : ordinal_gap(w, dataset, out);
 }
 
 static enum err ordinal_take(struct work *w, const struct device_spec *spec)
@@ -40,10 +63,10 @@ static enum err ordinal_take(struct work *w, const struct device_spec *spec)
     if (e || !is_taken)
         return e;
     return fault_set(w->fault, ERR_CONFLICT, "ordinal",
-                     "ordinal %lld of dataset \"%.60s\" belongs to device %s (\"%.60s\") of %s %s: use "
+                     "ordinal %lld of dataset \"%.60s\" belongs to device %s (\"%.60s\") of %s%s: use "
                      "another, or revoke that one",
                      (long long)spec->ordinal, spec->dataset, other.id, other.name,
-                     *other.worker_id ? "worker" : "no worker", other.worker_id);
+                     *other.worker_id ? "worker " : "no worker", other.worker_id);
 }
 
 static enum err describe(struct work *w, const struct device_spec *spec, struct device_row *out)
