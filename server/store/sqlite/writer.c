@@ -22,6 +22,7 @@ struct writer {
     sqlite3_stmt *begin, *commit, *savepoint, *release, *rollback_to;
     struct topics topics;
     int wal_pages, copied_pages; /* of the log: in it, and in it when it was last copied */
+    bool is_short_of_space;      /* the disk was full, and the log has not been emptied since */
     pthread_t thread;
 
     pthread_mutex_t mutex; /* over all that follows */
@@ -118,13 +119,24 @@ static void finish_batch(struct writer *w, struct operation *batch, enum err los
 
 /* After the answers, so that none waits for it. What it cannot copy now stays in the log for the next time.
  */
-static void checkpoint(struct writer *w, int mode)
+static bool checkpoint(struct writer *w, int mode)
 {
     w->copied_pages = w->wal_pages;
     int rc = sqlite3_wal_checkpoint_v2(w->conn->db, NULL, mode, NULL, NULL);
-    if (rc != SQLITE_OK && rc != SQLITE_BUSY)
+    if (rc != SQLITE_OK && rc != SQLITE_BUSY && rc != SQLITE_FULL)
         log_warning("store", "copying the write-ahead log into the database: %s",
                     sqlite3_errmsg(w->conn->db));
+    return rc == SQLITE_OK;
+}
+
+/* The log can be far larger than what its pages come to in the database. Once the disk was full, its space is
+ * given back at the first chance, or the log itself would fill what little is freed. */
+static void give_back_space(struct writer *w, enum err lost)
+{
+    if (lost == ERR_STORAGE_FULL)
+        w->is_short_of_space = true;
+    if (w->is_short_of_space && checkpoint(w, SQLITE_CHECKPOINT_TRUNCATE))
+        w->is_short_of_space = false;
 }
 
 static int note_wal(void *ctx, sqlite3 *db, const char *name, int pages)
@@ -147,7 +159,8 @@ static void *run(void *arg)
         enum err lost = run_batch(w, batch);
         finish_batch(w, batch, lost);
         if (w->wal_pages - w->copied_pages >= CHECKPOINT_PAGES)
-            checkpoint(w, SQLITE_CHECKPOINT_PASSIVE);
+            (void)checkpoint(w, SQLITE_CHECKPOINT_PASSIVE);
+        give_back_space(w, lost);
     }
     return NULL;
 }
@@ -253,7 +266,7 @@ void writer_stop(struct writer *w)
 
 void writer_free(struct writer *w)
 {
-    checkpoint(w, SQLITE_CHECKPOINT_TRUNCATE);
+    (void)checkpoint(w, SQLITE_CHECKPOINT_TRUNCATE);
     conn_free(w->conn);
     topics_release(&w->topics);
     (void)pthread_cond_destroy(&w->wakeup);
