@@ -34,6 +34,14 @@ static enum MHD_Result on_head(struct request *rq)
     return must_answer_at_once(rq) ? answer_fault(rq) : MHD_YES;
 }
 
+/* libmicrohttpd does not see an end that came together with the last bytes: its epoll is edge-triggered, and
+ * the edge was spent on the bytes. Without this look such a request would live until the timeout. */
+static bool body_is_cut(const struct request *rq)
+{
+    return !rq->is_suspended && rq->content_length != REQUEST_LENGTH_UNKNOWN &&
+           rq->body_size + rq->drained_size < rq->content_length && request_client_gone(rq);
+}
+
 static enum MHD_Result on_bytes(struct request *rq, const char *bytes, size_t *size)
 {
     size_t taken = 0;
@@ -56,13 +64,15 @@ static enum MHD_Result on_bytes(struct request *rq, const char *bytes, size_t *s
         loop_suspend(rq);
     }
     *size = e ? 0 : *size - taken;
-    return MHD_YES;
+    return body_is_cut(rq) ? MHD_NO : MHD_YES;
 }
 
 static enum MHD_Result on_drained_bytes(struct request *rq, size_t *size)
 {
     rq->drained_size += *size;
     *size = 0;
+    if (body_is_cut(rq))
+        return MHD_NO;
     if (rq->drained_size <= DRAIN_AFTER_FAULT && !body_is_too_slow(rq, mono_ns()))
         return MHD_YES;
     log_info("httpd", "%s %s: %s; the rest of the body is too much to wait for: cut", rq->method_name,
