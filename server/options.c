@@ -37,6 +37,8 @@ static enum err split_listen(const char *text, char out_address[64], const char 
         text++;
         if (colon == text || *--end != ']')
             return ERR_USAGE;
+    } else if (strchr(text, ':') != colon) {
+        return ERR_USAGE; /* an IPv6 address without brackets: where does its port begin? */
     }
     size_t n = (size_t)(end - text);
     if (n == 0 || n >= 64)

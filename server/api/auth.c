@@ -123,37 +123,5 @@ enum err api_authenticate(void *ctx, struct request *rq, const struct route *rou
                          .worker_id = look.row->worker_id,
                          .device_id = look.row->device_id};
     request_set(rq, REQUEST_CALLER, c, NULL);
-    return ERR_OK;
-}
-
-enum err caller_check_worker(const struct caller *c, const char *worker_id, struct fault *fault)
-{
-    if (!caller_is_worker(c) || (c->worker_id[0] && str_eq(c->worker_id, worker_id)))
-        return ERR_OK;
-    return fault_set(fault, ERR_FORBIDDEN, NULL,
-                     "This token belongs to another worker. A worker may use only the routes of its own id.");
-}
-
-static bool owns(const struct caller *c, const char *worker_id, const char *device_id)
-{
-    if (c->device_id[0])
-        return str_eq(c->device_id, device_id);
-    return c->worker_id[0] && str_eq(c->worker_id, worker_id);
-}
-
-enum err caller_check_device(const struct caller *c, const struct device_row *device, struct fault *fault)
-{
-    if (!caller_is_worker(c) || owns(c, device->worker_id, device->id))
-        return ERR_OK;
-    return fault_set(
-        fault, ERR_FORBIDDEN, NULL,
-        "This token belongs to another device or worker. A worker may use only its own devices.");
-}
-
-enum err caller_check_task(const struct caller *c, const struct task_row *task, struct fault *fault)
-{
-    if (!caller_is_worker(c) || owns(c, task->worker_id, task->device_id))
-        return ERR_OK;
-    return fault_set(fault, ERR_FORBIDDEN, NULL,
-                     "This task belongs to a device of another worker. A worker may use only its own tasks.");
+    return caller_is_worker(c) ? caller_check_path(api, rq, route, fault) : ERR_OK;
 }

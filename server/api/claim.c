@@ -110,15 +110,35 @@ static enum err start(struct api *api, struct request *rq, struct claim *c, stru
     return waiter_park(rq, topics, n, wait_ms, look, fault);
 }
 
+static enum err read_worker(struct store_txn *txn, void *arg)
+{
+    struct worker_row row;
+    return worker_of_path(arg, txn, &row);
+}
+
+static enum err read_device(struct store_txn *txn, void *arg)
+{
+    struct device_row row;
+    return device_of_path(arg, txn, &row);
+}
+
+/* A worker's own token proves that the worker is there; an administrator may have mistyped. */
+static enum err check_there(struct api *api, struct request *rq, store_fn fn, struct fault *fault)
+{
+    struct reading r = {.api = api, .rq = rq, .arena = request_arena(rq), .fault = fault};
+    if (caller_is_worker(api_caller(rq)))
+        return ERR_OK;
+    return api_failure(fault, api->store->ops->read(api->store, fn, &r));
+}
+
 enum err api_worker_claim(void *ctx, struct request *rq, struct fault *fault)
 {
     struct claim *c = arena_alloc(request_arena(rq), sizeof *c);
     if (!c)
         return ERR_NO_MEMORY;
+    c->op.worker_id = request_param(rq, "worker");
     c->op.device_id = "";
-    enum err e = api_path_id(rq, "worker", &c->op.worker_id, fault);
-    if (e == ERR_OK)
-        e = api_own_worker(ctx, rq, c->op.worker_id, fault);
+    enum err e = check_there(ctx, rq, read_worker, fault);
     return e == ERR_OK ? start(ctx, rq, c, fault) : e;
 }
 
@@ -129,8 +149,7 @@ enum err api_device_claim(void *ctx, struct request *rq, struct fault *fault)
         return ERR_NO_MEMORY;
     c->is_single = true;
     c->op.worker_id = "";
-    enum err e = api_path_id(rq, "device", &c->op.device_id, fault);
-    if (e == ERR_OK)
-        e = api_own_device(ctx, rq, c->op.device_id, fault);
+    c->op.device_id = request_param(rq, "device");
+    enum err e = check_there(ctx, rq, read_device, fault);
     return e == ERR_OK ? start(ctx, rq, c, fault) : e;
 }

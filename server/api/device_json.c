@@ -1,7 +1,5 @@
 #include "server/api/device_json.h"
 
-#include "common/base/str.h"
-#include "server/api/caller.h"
 #include "server/api/fields.h"
 #include "server/core/names.h"
 
@@ -55,7 +53,7 @@ enum err device_of_path(struct reading *r, struct store_txn *txn, struct device_
     enum err e = api_path_id(r->rq, "device", &out->id, r->fault);
     if (e == ERR_OK)
         e = api_get(txn, RECORD_DEVICE, r->arena, out, "device", out->id, r->fault);
-    return e == ERR_OK ? caller_check_device(api_caller(r->rq), out, r->fault) : e;
+    return e;
 }
 
 enum err worker_of_path(struct reading *r, struct store_txn *txn, struct worker_row *out)
@@ -64,38 +62,5 @@ enum err worker_of_path(struct reading *r, struct store_txn *txn, struct worker_
     enum err e = api_path_id(r->rq, "worker", &out->id, r->fault);
     if (e == ERR_OK)
         e = api_get(txn, RECORD_WORKER, r->arena, out, "worker", out->id, r->fault);
-    return e == ERR_OK ? caller_check_worker(api_caller(r->rq), out->id, r->fault) : e;
-}
-
-static enum err check_worker(struct store_txn *txn, void *arg)
-{
-    struct worker_row row;
-    return worker_of_path(arg, txn, &row);
-}
-
-static enum err check_device(struct store_txn *txn, void *arg)
-{
-    struct device_row row;
-    return device_of_path(arg, txn, &row);
-}
-
-static enum err check(struct api *api, struct request *rq, store_fn fn, struct fault *fault)
-{
-    struct reading r = {.api = api, .rq = rq, .arena = request_arena(rq), .fault = fault};
-    return api_failure(fault, api->store->ops->read(api->store, fn, &r));
-}
-
-enum err api_own_worker(struct api *api, struct request *rq, const char *worker_id, struct fault *fault)
-{
-    const struct caller *c = api_caller(rq);
-    if (caller_is_worker(c))
-        return caller_check_worker(c, worker_id, fault);
-    return check(api, rq, check_worker, fault);
-}
-
-enum err api_own_device(struct api *api, struct request *rq, const char *device_id, struct fault *fault)
-{
-    if (str_eq(api_caller(rq)->device_id, device_id))
-        return ERR_OK;
-    return check(api, rq, check_device, fault);
+    return e;
 }

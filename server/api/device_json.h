@@ -7,14 +7,8 @@
  * failed. */
 json_t *device_json(struct api *api, struct store_txn *txn, struct arena *arena,
                     const struct device_row *device);
-/* The device, or worker, that the path names, if the caller may see it. */
+/* The device, or worker, that the path names. */
 enum err device_of_path(struct reading *r, struct store_txn *txn, struct device_row *out) MUST_CHECK;
 enum err worker_of_path(struct reading *r, struct store_txn *txn, struct worker_row *out) MUST_CHECK;
-/* Whether the caller may act for this worker, or device; the store is read only where the token does not
- * tell. */
-enum err api_own_worker(struct api *api, struct request *rq, const char *worker_id,
-                        struct fault *fault) MUST_CHECK;
-enum err api_own_device(struct api *api, struct request *rq, const char *device_id,
-                        struct fault *fault) MUST_CHECK;
 
 #endif

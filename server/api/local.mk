@@ -38,6 +38,7 @@ libfedlane_api_a_SOURCES = \
 	server/api/observe.h \
 	server/api/offer.c \
 	server/api/offer.h \
+	server/api/ownership.c \
 	server/api/openapi.c \
 	server/api/page.c \
 	server/api/page.h \

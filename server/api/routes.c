@@ -7,7 +7,8 @@
 #include "server/store/records.h"
 
 /* ---- who may ----
- * An administrator may everything. Where a worker may, its handler checks that what it asks for is its own.
+ * An administrator may everything. Where a worker may, ownership.c checks that what the path
+ * names is its own.
  */
 #define ADMIN  ((uint32_t)ROLE_ADMIN)
 #define RUNNER (ADMIN | (uint32_t)ROLE_OPERATOR)
