@@ -1,7 +1,63 @@
 if HAVE_CHECK
-check_PROGRAMS += tests/bin/test_route_table
-TESTS += tests/bin/test_route_table
+API_TESTS = \
+	tests/bin/test_route_table \
+	tests/bin/test_api_access \
+	tests/bin/test_api_input \
+	tests/bin/test_api_idempotency \
+	tests/bin/test_api_updates \
+	tests/bin/test_api_claims \
+	tests/bin/test_api_resources \
+	tests/bin/test_api_events \
+	tests/bin/test_lttb \
+	tests/bin/test_options \
+	tests/bin/test_data_dir
+check_PROGRAMS += $(API_TESTS)
+TESTS += $(API_TESTS)
+
+API_LAB = tests/api/lab.c tests/api/lab.h tests/support/http_client.c tests/support/http_client.h tests/support/unit.h
+API_TEST_LIBS = $(SERVER_LIBS) $(CHECK_LIBS)
+
 tests_bin_test_route_table_SOURCES = tests/api/test_route_table.c tests/support/unit.h
 tests_bin_test_route_table_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_bin_test_route_table_LDADD = $(SERVER_LIBS) $(CHECK_LIBS)
+tests_bin_test_route_table_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_access_SOURCES = tests/api/test_access.c $(API_LAB)
+tests_bin_test_api_access_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_access_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_input_SOURCES = tests/api/test_input.c $(API_LAB)
+tests_bin_test_api_input_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_input_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_idempotency_SOURCES = tests/api/test_idempotency.c $(API_LAB)
+tests_bin_test_api_idempotency_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_idempotency_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_updates_SOURCES = tests/api/test_updates.c $(API_LAB)
+tests_bin_test_api_updates_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_updates_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_claims_SOURCES = tests/api/test_claims.c $(API_LAB)
+tests_bin_test_api_claims_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_claims_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_resources_SOURCES = tests/api/test_resources.c $(API_LAB)
+tests_bin_test_api_resources_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_resources_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_events_SOURCES = tests/api/test_events.c $(API_LAB)
+tests_bin_test_api_events_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_events_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_lttb_SOURCES = tests/unit/api/test_lttb.c tests/support/unit.h
+tests_bin_test_lttb_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_lttb_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_options_SOURCES = tests/unit/server/test_options.c tests/support/unit.h
+tests_bin_test_options_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_options_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_data_dir_SOURCES = tests/unit/server/test_data_dir.c tests/support/unit.h
+tests_bin_test_data_dir_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_data_dir_LDADD = $(API_TEST_LIBS)
 endif

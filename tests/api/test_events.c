@@ -1,0 +1,180 @@
+/* Events: a stream that resumes, and pages. */
+#include <string.h>
+#include "tests/api/lab.h"
+
+/* Reads the stream until `wanted` stands in it; everything read so far lies in `text`. */
+static void read_until(struct http_client *c, struct buf *text, const char *wanted)
+{
+    char piece[65536];
+    while (!text->data || !strstr(text->data, wanted)) {
+        size_t n = http_client_read_chunk(c, piece, sizeof piece);
+        ck_assert_msg(n > 0, "the stream ended before %s:\n%s", wanted, text->data ? text->data : "");
+        ck_assert_int_eq(buf_append(text, piece, n), ERR_OK);
+    }
+}
+
+static void stream_open(const struct lab *lab, struct http_client *c, const char *path, const char *headers)
+{
+    struct http_answer a;
+    ck_assert(http_client_open(c, lab->port));
+    ck_assert(http_client_print(c, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n%s\r\n", path,
+                                lab->viewer, headers));
+    ck_assert(http_client_read_head(c, &a));
+    ck_assert_int_eq(a.status, 200);
+    ck_assert_str_eq(http_answer_field(&a, "Content-Type"), "text/event-stream");
+}
+
+START_TEST(test_a_stream_tells_what_happens_and_resumes)
+{
+    struct lab lab;
+    struct http_client c;
+    struct buf text = BUF_INIT(MIB);
+    char run[ID_SIZE];
+    lab_open(&lab);
+    struct lab_device d = lab_device(&lab, 0);
+    lab_run(&lab, 1, 1, ",\"autostart\":false", run);
+    char *path = path_of("/api/v1/runs/%s/events", run);
+    stream_open(&lab, &c, path, "");
+    read_until(&c, &text, "event: run_created\n");
+    ck_assert_ptr_nonnull(strstr(text.data, "id: 1\n"));
+    lab_done(&lab, lab.runner, "POST", path_of("/api/v1/runs/%s/start", run), NULL);
+    read_until(&c, &text, "event: round_opened\n");
+    http_client_close(&c);
+    buf_clear(&text);
+    json_decref(lab_claim(&lab, &d));
+    /* From the second one on, nothing twice and nothing left out. */
+    stream_open(&lab, &c, path, "Last-Event-ID: 1\r\nAccept: text/event-stream\r\n");
+    read_until(&c, &text, "event: round_opened\n");
+    ck_assert_ptr_null(strstr(text.data, "run_created"));
+    ck_assert_ptr_nonnull(strstr(text.data, "id: 2\n"));
+    ck_assert_ptr_nonnull(strstr(text.data, "event: run_started\n"));
+    http_client_close(&c);
+    buf_clear(&text);
+    stream_open(&lab, &c, path_of("%s?since=2", path), "Accept: text/event-stream\r\n");
+    read_until(&c, &text, "id: 3\n");
+    ck_assert_ptr_null(strstr(text.data, "id: 2\n"));
+    http_client_close(&c);
+    buf_release(&text);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_every_event_has_its_number)
+{
+    struct lab lab;
+    struct http_client c;
+    struct buf text = BUF_INIT(MIB);
+    char run[ID_SIZE];
+    lab_open(&lab);
+    struct lab_device d = lab_device(&lab, 0);
+    lab_run(&lab, 1, 60, ",\"evaluation\":{\"on\":\"none\"}", run);
+    stream_open(&lab, &c, path_of("/api/v1/runs/%s/events", run), "Accept: text/event-stream\r\n");
+    for (int i = 0; i < 60; i++) {
+        json_t *task = lab_claim(&lab, &d);
+        struct http_answer a = lab_update(&lab, &d, task, (float)i);
+        ck_assert_int_eq(a.status, 200);
+        http_answer_release(&a);
+        json_decref(task);
+    }
+    read_until(&c, &text, "event: run_finished\n");
+    http_client_close(&c);
+    const char *at = text.data;
+    int64_t expected = 1;
+    while ((at = strstr(at, "id: ")) != NULL) {
+        ck_assert_int_eq(strtoll(at + 4, NULL, 10), expected);
+        expected++;
+        at += 4;
+    }
+    ck_assert_int_gt(expected, 240);
+    /* The pages say the same. */
+    int64_t seen = 0, since = 0;
+    for (bool more = true; more;) {
+        json_t *page =
+            lab_ok(&lab, lab.viewer, "GET",
+                   path_of("/api/v1/runs/%s/events?since=%lld&limit=100", run, (long long)since), NULL);
+        size_t n = json_array_size(json_at(page, "items"));
+        for (size_t i = 0; i < n; i++)
+            ck_assert_int_eq(int_at(page, path_of("items.%zu.seq", i)), ++seen);
+        more = json_is_string(json_at(page, "next_cursor"));
+        if (more)
+            since = strtoll(text_at(page, "next_cursor"), NULL, 10);
+        json_decref(page);
+    }
+    ck_assert_int_eq(seen, expected - 1);
+    buf_release(&text);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_events_of_everything)
+{
+    struct lab lab;
+    struct http_client c;
+    struct buf text = BUF_INIT(MIB);
+    char run[ID_SIZE];
+    lab_open(&lab);
+    stream_open(&lab, &c, "/api/v1/events", "Accept: text/event-stream\r\n");
+    struct lab_device d = lab_device(&lab, 0);
+    read_until(&c, &text, "event: device_registered\n");
+    ck_assert_ptr_nonnull(strstr(text.data, d.id));
+    ck_assert_ptr_null(strstr(text.data, d.token));
+    lab_run(&lab, 2, 1, "", run);
+    read_until(&c, &text, "event: run_created\n");
+    ck_assert_ptr_nonnull(strstr(text.data, run));
+    http_client_close(&c);
+    json_t *page = lab_ok(&lab, lab.viewer, "GET", "/api/v1/events?limit=1", NULL);
+    ck_assert_str_eq(text_at(page, "items.0.type"), "device_registered");
+    ck_assert(json_is_null(json_at(page, "items.0.run_id")));
+    ck_assert_str_eq(text_at(page, "items.0.data.device_id"), d.id);
+    json_t *next = lab_ok(&lab, lab.viewer, "GET",
+                          path_of("/api/v1/events?cursor=%s", text_at(page, "next_cursor")), NULL);
+    ck_assert_str_eq(text_at(next, "items.0.type"), "run_created");
+    json_decref(page);
+    json_decref(next);
+    buf_release(&text);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_which_of_the_two)
+{
+    struct lab lab;
+    char run[ID_SIZE];
+    lab_open(&lab);
+    lab_run(&lab, 1, 1, "", run);
+    struct http_answer a =
+        lab_do(&lab, lab.viewer, "GET", "/api/v1/events", "Accept: application/json\r\n", NULL);
+    json_decref(answer_json(&a, 200));
+    a = lab_do(&lab, lab.viewer, "GET", "/api/v1/events", "Last-Event-ID: x\r\n", NULL);
+    answer_is_problem(&a, 400, "invalid_field", "Last-Event-ID");
+    lab_refused(&lab, lab.viewer, "GET", "/api/v1/runs/00000000000000000000000000000000/events", NULL, 404,
+                "not_found", NULL);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_a_stream_ends_with_the_server)
+{
+    struct lab lab;
+    struct http_client c;
+    char piece[4096];
+    char run[ID_SIZE];
+    lab_open(&lab);
+    lab_run(&lab, 1, 1, "", run);
+    stream_open(&lab, &c, "/api/v1/events", "Accept: text/event-stream\r\n");
+    lab_stop(&lab);
+    while (http_client_read_chunk(&c, piece, sizeof piece) > 0)
+        ;
+    http_client_close(&c);
+    lab_start(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {test_a_stream_tells_what_happens_and_resumes,
+                                  test_every_event_has_its_number, test_events_of_everything,
+                                  test_which_of_the_two, test_a_stream_ends_with_the_server};
+    return unit_run("events", tests, sizeof tests / sizeof tests[0]);
+}
