@@ -174,6 +174,25 @@ static enum err add_file(struct plot *p, const char *path)
     return e;
 }
 
+/* A metric asked for by name that no run has is a mistake in the name, or was never measured. */
+static enum err check_values(const struct plot *p)
+{
+    if (!p->cli->options.metric.count)
+        return ERR_OK;
+    for (size_t i = 0; i < p->num_metrics; i++) {
+        size_t points = 0;
+        for (size_t k = 0; k < p->num_curves; k++)
+            points += p->curves[i][k].num_points;
+        if (points == 0)
+            return fault_set(
+                &p->cli->fault, ERR_USAGE, NULL,
+                "none of these runs has a value of \"%.100s\": fedlane metrics get RUN shows what "
+                "there is",
+                p->metrics[i]);
+    }
+    return ERR_OK;
+}
+
 static enum err draw(const struct plot *p, enum picture picture)
 {
     struct cli *cli = p->cli;
@@ -212,6 +231,8 @@ enum err cmd_metrics_plot(struct cli *cli)
         e = add_run(&p, cli->words[i]);
     for (size_t i = 0; i < files->count && !e; i++)
         e = add_file(&p, files->items[i]);
+    if (!e)
+        e = check_values(&p);
     if (!e)
         e = draw(&p, picture);
     return cli_fail(cli, e, "metrics plot");

@@ -297,6 +297,7 @@ def test_plot_errors(lab):
     run_id = lab.submit(small_spec(1, name="it's `date` \"$x\"\\n", autostart=False))
     exits(lab, USAGE, "metrics", "plot", run_id, "-o", lab.path("plot.pdf"), words=(".svg or .png",))
     exits(lab, USAGE, "metrics", "plot", "-o", lab.path("plot.svg"), words=("--from-csv",))
+    exits(lab, USAGE, "metrics", "plot", run_id, "--metric", "train_los", "-o", lab.path("plot.svg"), words=("train_los",))
     exits(lab, USAGE, "metrics", "plot", "--from-csv", lab.path("nosuch.csv"), "-o", lab.path("plot.svg"), words=("nosuch.csv",))
     exits(lab, USAGE, "metrics", "plot", "--from-csv", lab.write("bad.csv", "round,train_loss\n1\n"), "-o", lab.path("plot.svg"),
           words=("bad.csv", "line 2"))
