@@ -180,9 +180,10 @@ static enum err check_values(const struct plot *p)
     if (!p->cli->options.metric.count)
         return ERR_OK;
     for (size_t i = 0; i < p->num_metrics; i++) {
+        const struct series *curves = p->curves[i];
         size_t points = 0;
-        for (size_t k = 0; k < p->num_curves; k++)
-            points += p->curves[i][k].num_points;
+        for (size_t k = 0; curves && k < p->num_curves; k++)
+            points += curves[k].num_points;
         if (points == 0)
             return fault_set(
                 &p->cli->fault, ERR_USAGE, NULL,
