@@ -167,6 +167,13 @@ enum err sim_rounds(struct sim *s, int64_t after, struct arena *arena, struct ro
 /* Nothing can be done now: what the clock will bring, or an end. */
 static enum err turn_clock(struct sim *s, int64_t next_ms, const struct run_row *run, struct fault *fault)
 {
+    if (next_ms == INT64_MAX && run->status == RUN_WAITING_FOR_DEVICES &&
+        str_eq(run->dataset, dataset_name(s->data)))
+        return fault_set(
+            fault, ERR_CONFLICT, "selection",
+            "the run cannot start: %s; lower selection.population or selection.devices_per_round, or "
+            "give the data more devices",
+            run->status_reason);
     if (next_ms == INT64_MAX)
         return fault_set(fault, ERR_CONFLICT, NULL, "the run cannot go on: %s", run->status_reason);
     s->clock.ms = next_ms > s->clock.ms ? next_ms : s->clock.ms + 1;

@@ -238,7 +238,7 @@ def test_more_devices_than_exist_is_said(lab):
     assert run["status"] == "waiting_for_devices", run
     for selection, words in (({"population": 31}, "30 of 31"), ({"population": None, "devices_per_round": 31}, "30 of at least 31")):
         done = simulate(lab, merged(good_spec(), {"selection": selection, "autostart": None}))
-        assert done.returncode == 1 and words in done.stderr, done
+        assert done.returncode == 1 and words in done.stderr and "selection.population" in done.stderr, done
 
 
 # ---- the command line ----

@@ -182,7 +182,7 @@ START_TEST(test_refusals)
     ck_refused(ERR_INVALID_FIELD, "seed=\"x\"", "seed", "");
     ck_refused(ERR_MISSING_FIELD, "data=null", "data", "simulation needs the data");
     ck_refused(ERR_INVALID_FIELD, "data.source=nosuch", "data.source", "synthetic");
-    ck_refused(ERR_CONFLICT, "selection.population=13", "", "12 of 13");
+    ck_refused(ERR_CONFLICT, "selection.population=13", "selection", "12 of 13");
     ck_refused(ERR_CONFLICT, "dataset=other", "", "other");
 }
 END_TEST
