@@ -7,40 +7,16 @@
 #include "common/base/str.h"
 #include "common/crypto/token.h"
 #include "common/http/retry.h"
-#include "common/json/json_num.h"
 #include "common/json/json_spec.h"
 #include "worker/agent_impl.h"
+#include "worker/device_entry.h"
 
 #define REQUEST_TIMEOUT_MS 30000
-
-static json_t *shape_json(const struct dataset *data)
-{
-    int64_t shape[LIMIT_TENSOR_DIMS];
-    int num_dims = dataset_input(data, shape);
-    json_t *list = json_array();
-    for (int i = 0; i < num_dims; i++) {
-        if (json_array_append_new(list, json_num_int(shape[i])) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    }
-    return list;
-}
-
-static json_t *device_json(const struct agent_config *c, const struct device_data *d)
-{
-    char name[LIMIT_NAME + 1];
-    (void)snprintf(name, sizeof name, "%.170s-%lld", c->name, (long long)d->ordinal);
-    return json_pack("{s:s, s:I, s:s, s:I, s:I, s:o, s:i}", "name", name, "ordinal", (json_int_t)d->ordinal,
-                     "dataset", dataset_name(c->data), "num_examples", (json_int_t)d->num_train,
-                     "num_test_examples", (json_int_t)d->num_test, "input", shape_json(c->data), "classes",
-                     dataset_num_classes(c->data));
-}
 
 static bool add_device(json_t *devices, const struct agent_config *c, int64_t ordinal)
 {
     const struct device_data *d = dataset_find(c->data, ordinal);
-    return d && json_array_append_new(devices, device_json(c, d)) == 0;
+    return d && json_array_append_new(devices, device_entry(c->name, c->data, d)) == 0;
 }
 
 static enum err body_text(const struct agent *a, const char *token_sha256, char **out)

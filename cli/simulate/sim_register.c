@@ -4,31 +4,7 @@
 #include "cli/simulate/sim_impl.h"
 #include "common/base/str.h"
 #include "common/crypto/sha256.h"
-#include "common/json/json_num.h"
-
-static json_t *input_json(const struct dataset *data)
-{
-    int64_t shape[LIMIT_TENSOR_DIMS];
-    int num_dims = dataset_input(data, shape);
-    json_t *list = json_array();
-    for (int i = 0; i < num_dims; i++) {
-        if (json_array_append_new(list, json_num_int(shape[i])) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    }
-    return list;
-}
-
-static json_t *device_json(const struct dataset *data, const struct device_data *d)
-{
-    char name[64];
-    (void)snprintf(name, sizeof name, "simulated-%lld", (long long)d->ordinal);
-    return json_pack("{s:s, s:I, s:s, s:I, s:I, s:o, s:i}", "name", name, "ordinal", (json_int_t)d->ordinal,
-                     "dataset", dataset_name(data), "num_examples", (json_int_t)d->num_train,
-                     "num_test_examples", (json_int_t)d->num_test, "input", input_json(data), "classes",
-                     dataset_num_classes(data));
-}
+#include "worker/device_entry.h"
 
 static json_t *worker_json(const struct dataset *data, size_t first, size_t count, size_t number)
 {
@@ -37,7 +13,7 @@ static json_t *worker_json(const struct dataset *data, size_t first, size_t coun
     json_t *devices = json_array();
     bool ok = devices != NULL;
     for (size_t i = first; ok && i < first + count; i++)
-        ok = json_array_append_new(devices, device_json(data, dataset_device(data, i))) == 0;
+        ok = json_array_append_new(devices, device_entry("simulated", data, dataset_device(data, i))) == 0;
     json_t *body =
         ok ? json_pack("{s:s, s:s, s:O}", "name", name, "instance_id", name, "devices", devices) : NULL;
     json_decref(devices);

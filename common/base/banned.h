@@ -1,4 +1,8 @@
-/* clang-format off */
+/* clang-format off Fixed waits, in programs (a test may play a slow client):
+BANNED_IN_PROGRAMS sleep
+BANNED_IN_PROGRAMS nanosleep
+BANNED_IN_PROGRAMS clock_nanosleep
+ */
 /* Functions that have cost others too much. build-aux/check-source reads this list and refuses their use anywhere.
 BANNED strcpy
 BANNED strcat
@@ -22,4 +26,8 @@ BANNED atof
 BANNED alloca
 BANNED system
 BANNED usleep
+ Fixed waits, in programs (a test may play a slow client):
+BANNED_IN_PROGRAMS sleep
+BANNED_IN_PROGRAMS nanosleep
+BANNED_IN_PROGRAMS clock_nanosleep
  */

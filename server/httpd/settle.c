@@ -127,6 +127,6 @@ void settle_shutdown(struct request *rq)
         loop_resume(rq);
     else if (!rq->is_suspended && (rq->phase == PHASE_BODY || rq->phase == PHASE_DRAIN) &&
              request_client_gone(rq))
-        request_cut(rq); /* libmicrohttpd misses an end that arrives together with the last bytes */
+        request_cut(rq); /* a body of unknown length, or none of it yet: its end is not noticed otherwise */
     log_request_id_set("");
 }

@@ -174,6 +174,20 @@ static void ck_refused(enum err e, const char *set, const char *field, const cha
     release(&o);
 }
 
+/* The simulated clock moves only when nothing else can happen: a round that takes no time waits for nothing.
+ */
+START_TEST(test_no_round_waits_for_the_clock)
+{
+    struct outcome o;
+    SIMULATE(2, &o, );
+    ck_assert_msg(o.err == ERR_OK, "%s", o.fault.detail);
+    ck_assert_uint_gt(o.num_rounds, 3);
+    for (size_t i = 0; i < o.num_rounds; i++)
+        ck_assert_int_eq(o.rounds[i].closed_at, o.rounds[0].opened_at);
+    release(&o);
+}
+END_TEST
+
 START_TEST(test_refusals)
 {
     ck_refused(ERR_UNKNOWN_FIELD, "training.learning_rat=1", "training.learning_rat", "learning_rate");
@@ -204,12 +218,9 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {test_whole_run,
-                                  test_same_bits_with_any_number_of_threads,
-                                  test_dropped_stragglers,
-                                  test_not_started_by_itself,
-                                  test_divergence,
-                                  test_refusals,
-                                  test_model_that_does_not_fit};
+    const TTest *const tests[] = {test_whole_run,          test_same_bits_with_any_number_of_threads,
+                                  test_dropped_stragglers, test_not_started_by_itself,
+                                  test_divergence,         test_no_round_waits_for_the_clock,
+                                  test_refusals,           test_model_that_does_not_fit};
     return unit_run("cli simulate", tests, sizeof tests / sizeof *tests);
 }

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Requests that mean harm, or nothing: each gets its documented answer, changes nothing, and the server goes on."""
+import contextlib
+import os
+import socket
+import subprocess
+
+import harness
+from device import Device, small_spec
+from specs import synthetic_run
+
+
+def raw(lab, request, want_more=False):
+    """Sends bytes as they are; the status and body of the reply, 0 where the connection just ended."""
+    with socket.create_connection(("127.0.0.1", lab.port), timeout=harness.TIMEOUT_S) as s:
+        s.sendall(request)
+        if not want_more:
+            with contextlib.suppress(OSError):  # the server may have ended it first
+                s.shutdown(socket.SHUT_WR)
+        reply = b""
+        while chunk := s.recv(65536):
+            reply += chunk
+    head, _, body = reply.partition(b"\r\n\r\n")
+    return (int(head.split()[1]) if head else 0), body
+
+
+def post(lab, path, headers, body=b""):
+    return (b"POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
+            b"Authorization: Bearer %s\r\n%s\r\n\r\n%s") % (path, lab.admin.token.encode(), headers, body)
+
+
+def runs(lab):
+    return [r["id"] for r in lab.admin.ok("GET", "/api/v1/runs")["items"]]
+
+
+def test_a_length_stated_twice_is_refused(lab):
+    lab.start_server()
+    body = b'{"num_rounds":1}'
+    chunked = b"10\r\n" + body + b"\r\n0\r\n\r\n"
+    for headers, sent in ((b"Content-Length: 5\r\nTransfer-Encoding: chunked", chunked),
+                          (b"Content-Length: 5\r\nContent-Length: 16", body),
+                          (b"Transfer-Encoding: gzip, chunked", chunked),
+                          (b"Transfer-Encoding: xchunked", chunked)):
+        status, text = raw(lab, post(lab, b"/api/v1/runs", headers, sent), want_more=True)
+        assert status == 400 and b"invalid_field" in text, (headers, status, text)
+    for length in (b"18446744073709551615", b"99999999999999"):
+        status, text = raw(lab, post(lab, b"/api/v1/runs", b"Content-Length: " + length, body), want_more=True)
+        assert status == 413 and b"payload_too_large" in text, (length, status, text)
+    # What is understood is answered for what it is.
+    status, text = raw(lab, post(lab, b"/api/v1/runs", b"Transfer-Encoding: chunked", chunked), want_more=True)
+    assert status == 400 and b"missing_field" in text, (status, text)
+    assert runs(lab) == []
+
+
+def test_garbage_does_not_hurt(lab):
+    lab.start_server()
+    for request in (b"\x00\xff\xfe\r\n\r\n", b"GET /healthz HTTP/9.9\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+                    b"GET /" + b"a" * 40000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+                    b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 100000 + b"\r\n\r\n",
+                    b"GET /api/v1/runs/%00 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+                    b"GET /api/v1%2Fruns HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"):
+        try:
+            status, _ = raw(lab, request)
+        except ConnectionError:
+            status = 0
+        assert status < 500 or status == 505, (request[:60], status)  # 505: HTTP version not supported
+        assert lab.admin.get("/healthz").status == 200
+
+
+def test_uploads_that_vanish_hold_up_no_stop(lab):
+    lab.start_server()
+    lab.submit(small_spec(1))
+    device = Device(lab, 0)
+    task = device.claim(10)
+    head = ("PUT /api/v1/tasks/%s/update HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
+            "Content-Type: application/vnd.safetensors\r\nContent-Length: 500\r\n\r\n" % (task["task_id"], device.http.token)).encode()
+    for sent in (head, head + b"x" * 100):
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", lab.port)) as s:
+                s.sendall(sent)
+    assert device.update(task).json["accepted"] is True
+    assert lab.server.stop(timeout_s=8) == 0  # the grace for requests in flight is 10 s
+    assert "Sanitizer" not in lab.server.text(), lab.server.text()
+
+
+def test_ten_thousand_devices_of_one_worker(lab):
+    lab.start_server()
+    enroll = harness.Client(lab.url, lab.token("enrollment.token"))
+    devices = [{"name": "device number %d of ten thousand" % i, "ordinal": i, "dataset": "many", "num_examples": 10,
+                "num_test_examples": 1, "input": [2], "classes": 2, "labels": {"site": "s%d" % (i % 10)}} for i in range(10000)]
+    body = {"name": "many", "instance_id": "i" * 32, "version": "1", "devices": devices}
+    made = enroll.ok("POST", "/api/v1/workers", body)
+    assert [d["ordinal"] for d in made["devices"]] == list(range(10000))
+    reply = enroll.post("/api/v1/workers", dict(body, instance_id="j" * 32, devices=devices + [dict(devices[0], ordinal=10000)]))
+    assert reply.status == 400 and reply.json["field"] == "devices", reply
+
+
+def test_the_highest_ordinal_does_not_end_the_numbering(lab):
+    lab.start_server()
+    Device(lab, 100000000)
+    Device(lab, 0)
+    enroll = harness.Client(lab.url, lab.token("enrollment.token"))
+    body = {"name": "next", "dataset": "hand", "num_examples": 4, "num_test_examples": 1, "input": [2], "classes": 2}
+    given = enroll.ok("POST", "/api/v1/devices", body)["device_id"]
+    assert lab.admin.ok("GET", "/api/v1/devices/" + given)["ordinal"] == 1
+
+
+def test_names_are_one_line_of_text(lab):
+    lab.start_server()
+    for name in ("a\nb", "\x1b[2Jx", "a\tb", "\x7f"):
+        reply = lab.admin.post("/api/v1/runs", synthetic_run(name=name, autostart=False))
+        assert reply.status == 400 and reply.json["field"] == "name", (name, reply)
+        reply = lab.admin.post("/api/v1/experiments", {"name": name})
+        assert reply.status == 400 and reply.json["field"] == "name", (name, reply)
+    assert runs(lab) == []
+    lab.submit(synthetic_run(name="Überprüfung 试验 <img src=x>", autostart=False))
+
+
+def test_integers_are_exact_at_their_bounds(lab):
+    lab.start_server()
+    assert lab.admin.post("/api/v1/runs", synthetic_run(seed=2**53, autostart=False)).status == 201
+    for seed in (2**53 + 1, 2**63 - 1, -1):
+        reply = lab.admin.post("/api/v1/runs", synthetic_run(seed=seed, autostart=False))
+        assert reply.status == 400 and reply.json["field"] == "seed", (seed, reply)
+
+
+def test_a_full_disk_loses_nothing_and_gives_its_space_back(lab):
+    """A small file system of its own; only root may mount one."""
+    place = lab.path("small")
+    os.makedirs(place)
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", place], capture_output=True).returncode:
+        print("not tried: mounting a small file system needs root")
+        return
+    try:
+        lab.data_dir = os.path.join(place, "data")
+        lab.start_server()
+        keep = lab.submit(synthetic_run(name="kept", autostart=False))
+        ballast = os.path.join(place, "ballast")
+        with open(ballast, "wb", buffering=0) as f:
+            try:
+                while True:
+                    f.write(b"x" * 4096)
+            except OSError:
+                pass
+        refused = None
+        for i in range(2000):
+            reply = lab.admin.post("/api/v1/runs", synthetic_run(name="r%d" % i, autostart=False))
+            if reply.status != 201:
+                refused = reply
+                break
+        assert refused is not None and refused.status == 507 and refused.json["code"] == "storage_full", refused
+        accepted = lab.admin.ok("GET", "/api/v1/runs?limit=1000")["items"]
+        assert len(accepted) == i + 1, (len(accepted), i)
+        os.unlink(ballast)
+        assert lab.admin.post("/api/v1/runs", synthetic_run(name="after", autostart=False)).status == 201
+        lab.server.kill()
+        lab.start_server()
+        names = [r["name"] for r in lab.admin.ok("GET", "/api/v1/runs?limit=1000")["items"]]
+        assert len(names) == i + 2 and "after" in names and lab.run(keep)["name"] == "kept", names
+    finally:
+        if lab.server:
+            lab.server.kill()
+        subprocess.run(["umount", place], check=False)
+
+
+harness.main(globals())
