@@ -40,6 +40,7 @@ static void take_signals(sigset_t *out)
     sigaddset(out, SIGINT);
     pthread_sigmask(SIG_BLOCK, out, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a full disk to us: 507, not death */
 }
 
 static enum err open_service(const struct options *o, struct service **out, struct fault *fault)
@@ -72,7 +73,6 @@ static int serve(const struct options *o)
     if (e != ERR_OK)
         return complain(&fault);
     printf("listening on %s\n", service_url(s));
-    fflush(stdout);
     while (sigwait(&signals, &got) != 0)
         ;
     log_info("server", "%s: draining", got == SIGINT ? "SIGINT" : "SIGTERM");
@@ -96,6 +96,8 @@ int main(int argc, char **argv)
         printf("fedlane-server %s\n", PACKAGE_VERSION);
         return 0;
     }
+    /* Whoever reads this in a file sees where the tokens are before anybody is answered. */
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
     log_init(o.level, o.format);
     umask(0077);
     raise_open_files();

@@ -2,6 +2,7 @@
 """Requests that mean harm, or nothing: each gets its documented answer, changes nothing, and the server goes on."""
 import contextlib
 import os
+import resource
 import socket
 import subprocess
 
@@ -161,6 +162,20 @@ def test_a_full_disk_loses_nothing_and_gives_its_space_back(lab):
         if lab.server:
             lab.server.kill()
         subprocess.run(["umount", place], check=False)
+
+
+def test_a_limit_on_file_sizes_is_a_full_disk(lab):
+    lab.start_server()
+    used = max(os.path.getsize(os.path.join(lab.data_dir, n)) for n in os.listdir(lab.data_dir))
+    limit = used + 64 * 1024
+    resource.prlimit(lab.server.process.pid, resource.RLIMIT_FSIZE, (limit, limit))
+    for i in range(2000):
+        reply = lab.admin.post("/api/v1/runs", synthetic_run(name="r%d" % i, autostart=False))
+        if reply.status != 201:
+            break
+    assert reply.status == 507 and reply.json["code"] == "storage_full", reply
+    assert lab.admin.get("/healthz").status == 200
+    assert len(lab.admin.ok("GET", "/api/v1/runs?limit=1000")["items"]) == i
 
 
 harness.main(globals())
