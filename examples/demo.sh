@@ -59,7 +59,7 @@ fedprox=$("$bin/fedlane" run submit examples/demo-fedprox.json --format json | s
 
 say "Result"
 "$bin/fedlane" run compare "$fedavg" "$fedprox"
-"$bin/fedlane" metrics plot "$fedavg" "$fedprox" -o "$dir/demo.svg"
+"$bin/fedlane" metrics plot "$fedavg" "$fedprox" -o "$dir/demo.svg" >/dev/null
 echo "plot:   $dir/demo.svg"
 echo "server: $url   (token in $dir/data/admin.token)"
 if [ "$keep" = yes ]; then
