@@ -62,12 +62,14 @@ void agent_give_up(struct agent *a, enum err e, const struct fault *fault)
     a->fatal.err = e;
 }
 
-bool agent_lost_token(struct agent *a, enum err e, const struct fault *fault)
+bool agent_lost_token(struct agent *a, enum err e, const struct fault *fault, int registration)
 {
     struct fault why;
     switch (e) {
     case ERR_UNAUTHORIZED:
     case ERR_TOKEN_EXPIRED:
+        if (registration != a->registration)
+            return true;
         if (!a->must_register && !a->is_stopping)
             log_warning("worker", "the server does not know this worker any more, registering anew: %s",
                         fault->detail);
@@ -228,13 +230,17 @@ static int64_t advance(struct agent *a)
     int64_t now_ns = mono_ns(), next_ns = now_ns + (int64_t)60 * 1000000000;
     collect_done(a);
     agent_fetch_advance(a, now_ns, &next_ns);
-    agent_send_advance(a);
+    agent_send_advance(a, now_ns);
     agent_heartbeat_advance(a, now_ns);
     agent_claim_advance(a, now_ns);
-    if (!a->beat && a->beat_at_ns < next_ns)
+    if (!a->beat && !a->is_stopping && a->beat_at_ns < next_ns)
         next_ns = a->beat_at_ns;
     if (!a->claim && a->claim_at_ns > now_ns && a->claim_at_ns < next_ns)
         next_ns = a->claim_at_ns;
+    if (a->num_leftovers > 0 && a->leftovers_until_ns > now_ns && a->leftovers_until_ns < next_ns)
+        next_ns = a->leftovers_until_ns;
+    if (a->sendings && a->send_at_ns > now_ns && a->send_at_ns < next_ns)
+        next_ns = a->send_at_ns;
     if (a->is_stopping && a->stop_by_ns < next_ns)
         next_ns = a->stop_by_ns;
     /* Rounded up, or the last millisecond would be spent in many turns. */

@@ -107,7 +107,7 @@ static void on_claim(void *ctx, enum err e, struct http_response *response, cons
     a->claim = NULL;
     free(a->claim_body);
     a->claim_body = NULL;
-    if (e == ERR_CANCELLED || (e && agent_lost_token(a, e, fault)))
+    if (e == ERR_CANCELLED || (e && agent_lost_token(a, e, fault, a->registration)))
         return;
     const char *request_id = http_response_header(response, HEADER_REQUEST_ID);
     log_request_id_set(request_id ? request_id : "");
@@ -118,7 +118,7 @@ static void on_claim(void *ctx, enum err e, struct http_response *response, cons
         a->num_registrations = 0;
         if (response->status == 200)
             take_items(a, response);
-    } else if (retry_is_worth_it(e, response->status)) {
+    } else if (response->status == 0 || retry_is_worth_it(e, response->status)) {
         a->claim_at_ns = agent_retry_at_ns(a, a->claim_failures, response->retry_after_ms);
         if (a->claim_failures++ == 0)
             log_warning("worker", "cannot ask for tasks, going on trying: %s", fault->detail);
@@ -157,15 +157,17 @@ static enum err start(struct agent *a)
                                          .path = path,
                                          .body = a->claim_body,
                                          .body_size = strlen(a->claim_body),
+                                         .errors_are_problems = true,
                                          .timeout_ms = CLAIM_TIMEOUT_MS};
     return http_loop_start(a->loop, &request, on_claim, a, &a->claim);
 }
 
 void agent_claim_advance(struct agent *a, int64_t now_ns)
 {
-    /* Leftovers first: the server may still want what a former process finished. Then in gulps, not task by
-     * task. */
-    if (a->claim || a->is_stopping || a->num_leftovers > 0 || a->num_held > AGENT_MAX_HELD / 2 ||
+    /* Leftovers first, for a while: the server may still want what a former process finished. Then in gulps,
+     * not task by task. */
+    bool is_leftovers_turn = a->num_leftovers > 0 && now_ns < a->leftovers_until_ns;
+    if (a->claim || a->is_stopping || is_leftovers_turn || a->num_held > AGENT_MAX_HELD / 2 ||
         now_ns < a->claim_at_ns)
         return;
     if (start(a) != ERR_OK) {

@@ -18,6 +18,7 @@ struct fetch {
     struct agent *agent;
     struct weights *weights; /* a reference */
     size_t offset;           /* where it began */
+    int registration;
 };
 
 void agent_submit_ready(struct agent *a, const struct weights *w)
@@ -83,7 +84,7 @@ static void on_fetched(void *ctx, enum err e, struct http_response *response, co
     struct weights *w = f->weights;
     bool is_resumed = f->offset > 0, has_more = w->file.len > f->offset;
     a->num_fetches--;
-    if (e == ERR_CANCELLED || (e && agent_lost_token(a, e, fault))) {
+    if (e == ERR_CANCELLED || (e && agent_lost_token(a, e, fault, f->registration))) {
         w->state = WEIGHTS_WANTED;
     } else if (is_resumed && (response->status == 200 || response->status == 416)) {
         /* The server does not continue where we ask it to, so what came does not fit behind what we have. */
@@ -121,12 +122,13 @@ static enum err start(struct agent *a, struct weights *w)
         free(f);
         return e ? e : ERR_NO_MEMORY;
     }
-    *f = (struct fetch){.agent = a, .weights = w, .offset = w->file.len};
+    *f = (struct fetch){.agent = a, .weights = w, .offset = w->file.len, .registration = a->registration};
     (void)snprintf(range, sizeof range, "bytes=%zu-", f->offset);
     const struct http_header header = {"Range", range};
     const struct http_request request = {.path = w->url,
                                          .headers = &header,
                                          .num_headers = f->offset > 0 ? 1 : 0,
+                                         .errors_are_problems = true,
                                          .on_body = on_bytes,
                                          .on_body_ctx = f};
     e = http_loop_start(a->loop, &request, on_fetched, f, NULL);

@@ -68,7 +68,7 @@ static void on_beat(void *ctx, enum err e, struct http_response *response, const
     a->beat = NULL;
     free(a->beat_body);
     a->beat_body = NULL;
-    if (e == ERR_CANCELLED || (e && agent_lost_token(a, e, fault)))
+    if (e == ERR_CANCELLED || (e && agent_lost_token(a, e, fault, a->registration)))
         return;
     const char *request_id = http_response_header(response, HEADER_REQUEST_ID);
     log_request_id_set(request_id ? request_id : "");
@@ -127,6 +127,7 @@ static enum err start(struct agent *a)
                                          .path = path,
                                          .body = a->beat_body,
                                          .body_size = strlen(a->beat_body),
+                                         .errors_are_problems = true,
                                          .timeout_ms = BEAT_TIMEOUT_MS};
     return http_loop_start(a->loop, &request, on_beat, a, &a->beat);
 }

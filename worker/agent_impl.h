@@ -27,6 +27,7 @@ struct agent {
     char worker_id[ID_SIZE];
     bool must_register;    /* the server no longer knows our token */
     int num_registrations; /* without a claim that worked in between */
+    int registration;      /* counts them all: which token a call went out with */
 
     struct job *held;               /* from the claim's reply to the receipt, oldest first */
     size_t num_held, num_computing; /* of these: with the pool */
@@ -42,8 +43,11 @@ struct agent {
 
     size_t num_fetches;
 
-    struct sending *sendings; /* reports, oldest first */
-    size_t num_leftovers;     /* of these: from a former process */
+    struct sending *sendings;   /* reports, oldest first */
+    size_t num_leftovers;       /* of these: from a former process */
+    int64_t leftovers_until_ns; /* until then they go before the first claim */
+    int64_t send_at_ns;         /* not before */
+    int send_failures;          /* in a row, that were no answer of the server's */
     size_t num_active, active_bytes, kept_bytes;
     double upload_ms; /* moving average of an update's way to the server */
     size_t num_releases;
@@ -59,8 +63,9 @@ struct agent {
 /* Ends agent_run with this. The first one counts. */
 void agent_give_up(struct agent *a, enum err e, const struct fault *fault);
 /* True when the reply says that our token is no good (any more): then a registration or the end follows, and
- * the caller's request is to be made again after it. */
-bool agent_lost_token(struct agent *a, enum err e, const struct fault *fault);
+ * the caller's request is to be made again after it. `registration`: a->registration when the request went
+ * out; that the token of a former one is no good says nothing about the present one. */
+bool agent_lost_token(struct agent *a, enum err e, const struct fault *fault, int registration);
 /* How long until try number `failures` + 1, in ns from now on; never more than some seconds. */
 int64_t agent_retry_at_ns(struct agent *a, int failures, int64_t retry_after_ms);
 /* Takes a job out of `held`, and frees it with all it has. */
@@ -98,7 +103,7 @@ enum err agent_send_leftovers(struct agent *a, struct fault *fault) MUST_CHECK;
 /* Takes the report (its body moves); `job`, if any, is dropped after the receipt. `is_stored`: it is in the
  * outbox. */
 void agent_send(struct agent *a, struct report *report, bool is_stored, struct job *job);
-void agent_send_advance(struct agent *a);
+void agent_send_advance(struct agent *a, int64_t now_ns);
 /* The task may be handed out again; the job is dropped. */
 void agent_send_release(struct agent *a, struct job *job);
 void agent_send_free(struct agent *a); /* after the loop is gone */

@@ -103,6 +103,8 @@ static enum err try_once(struct agent *a, const char *body, const char *enroll_t
                                          .token = enroll_token,
                                          .body = body,
                                          .body_size = strlen(body),
+                                         /* At the first one a stranger's page may mean a wrong address. */
+                                         .errors_are_problems = a->registration > 0,
                                          .timeout_ms = REQUEST_TIMEOUT_MS};
     return http_request(a->client, &request, response, fault);
 }
@@ -155,6 +157,7 @@ enum err agent_register(struct agent *a, struct fault *fault)
     if (!e) {
         a->must_register = false;
         a->num_registrations++;
+        a->registration++;
         log_info("worker", "registered with %s as worker %s \"%s\": %zu devices of %s",
                  http_client_base_url(a->client), a->worker_id, a->config.name, a->config.num_ordinals,
                  dataset_name(a->config.data));

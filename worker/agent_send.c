@@ -15,6 +15,9 @@
 /* Bodies kept in memory while they wait; the others are read from the outbox when their turn comes. */
 #define MAX_KEPT_BYTES  (64 * MIB)
 #define CALL_TIMEOUT_MS 30000
+/* How long a former process's reports hold back the first claim: one that the server cannot answer must not
+ * keep all devices idle. */
+#define LEFTOVERS_FIRST_MS 2000
 
 struct sending {
     struct agent *agent;
@@ -22,6 +25,7 @@ struct sending {
     struct job *job; /* NULL: of a former process, or never taken up */
     bool is_stored, is_leftover, is_active;
     size_t active_bytes;
+    int registration; /* of the agent when the call went out */
     struct sending *next;
 };
 
@@ -71,6 +75,12 @@ static void finish(struct sending *s)
         agent_drop_job(a, job);
 }
 
+/* What went wrong was not the server's answer: none of these reports is tried again at once. */
+static void wait_before_sending(struct agent *a)
+{
+    a->send_at_ns = agent_retry_at_ns(a, a->send_failures++, 0);
+}
+
 /* Back into the queue, with its body in memory if there is room for it. */
 static void keep(struct sending *s)
 {
@@ -116,6 +126,7 @@ enum err agent_send_leftovers(struct agent *a, struct fault *fault)
             memcpy(s->report.task_id, ids[i], ID_SIZE);
             s->is_stored = s->is_leftover = true;
             a->num_leftovers++;
+            a->leftovers_until_ns = mono_ns() + (int64_t)LEFTOVERS_FIRST_MS * 1000000;
         }
     }
     if (!e && count > 0)
@@ -179,10 +190,18 @@ static void on_sent(void *ctx, enum err e, struct http_response *response, const
     const struct report *r = &s->report;
     a->num_active--;
     a->active_bytes -= s->active_bytes;
-    if (e == ERR_CANCELLED || (e && agent_lost_token(a, e, fault))) {
+    if (e == ERR_CANCELLED || (e && agent_lost_token(a, e, fault, s->registration))) {
         keep(s);
         return;
     }
+    if (e && response->status == 0) {
+        log_warning("worker", "task %s: the report could not be sent, going on trying: %s", r->task_id,
+                    fault->detail);
+        wait_before_sending(a);
+        keep(s);
+        return;
+    }
+    a->send_failures = 0;
     const char *request_id = http_response_header(response, HEADER_REQUEST_ID);
     log_request_id_set(request_id ? request_id : "");
     if (!e)
@@ -238,6 +257,7 @@ static enum err call(struct agent *a, struct sending *s)
                                          .body_size = r->size,
                                          .headers = headers,
                                          .num_headers = is_update ? 1 : 2, /* an update's key is its task */
+                                         .errors_are_problems = true,
                                          .timeout_ms = is_update ? 0 : CALL_TIMEOUT_MS,
                                          .max_tries = INT_MAX};
     return http_loop_start(a->loop, &request, on_sent, s, NULL);
@@ -249,20 +269,25 @@ static bool load(struct agent *a, struct sending *s)
     struct fault fault = FAULT_NONE;
     struct report loaded;
     enum err e = outbox_load(a->outbox, s->report.task_id, &loaded, &fault);
-    if (e == ERR_NO_MEMORY)
-        return true;
-    if (e) {
+    if (e == ERR_BAD_FILE || e == ERR_NOT_FOUND) {
         log_error("worker", "task %s: %s", s->report.task_id, fault.detail);
         finish(s);
         return false;
+    }
+    if (e) {
+        log_warning("worker", "task %s: going on trying: %s", s->report.task_id, fault.detail);
+        wait_before_sending(a);
+        return true;
     }
     s->report = loaded;
     a->kept_bytes += loaded.size;
     return true;
 }
 
-void agent_send_advance(struct agent *a)
+void agent_send_advance(struct agent *a, int64_t now_ns)
 {
+    if (now_ns < a->send_at_ns)
+        return;
     for (struct sending *s = a->sendings, *next; s && !a->must_register; s = next) {
         next = s->next;
         if (s->is_active)
@@ -275,6 +300,7 @@ void agent_send_advance(struct agent *a)
         if (!s->report.body || call(a, s) != ERR_OK)
             break;
         s->is_active = true;
+        s->registration = a->registration;
         s->active_bytes = s->report.size;
         a->num_active++;
         a->active_bytes += s->report.size;
@@ -308,6 +334,7 @@ void agent_send_release(struct agent *a, struct job *job)
                                          .body_size = sizeof body - 1,
                                          .headers = &header,
                                          .num_headers = 1,
+                                         .errors_are_problems = true,
                                          .timeout_ms = CALL_TIMEOUT_MS};
     if (http_loop_start(a->loop, &request, on_released, a, NULL) == ERR_OK)
         a->num_releases++;

@@ -194,8 +194,7 @@ static enum err step_until_stopped(const struct work *w, int64_t budget)
         slice = next_slice(steps,
                            w->control->slowdown > 1 ? (int64_t)((double)took * w->control->slowdown) : took);
         ops->progress(t, &r->progress);
-        if (!is_done)
-            lag(w, took);
+        lag(w, took);
     }
     r->compute_ms = (double)(mono_ns() - start) / 1e6;
     return ERR_OK;

@@ -78,7 +78,8 @@ enum err schedule_straggler_ranks(uint64_t seed, int64_t round, size_t count, ui
 
 size_t schedule_num_active(size_t count, double straggler_fraction)
 {
-    return (size_t)floor((double)count * (1 - straggler_fraction) + 0.5);
+    /* In binary 1 - 0.9 is a little less than a tenth, which would lose the half device of five. */
+    return (size_t)floor((double)count * (1 - straggler_fraction) + 0.5 + 1e-9);
 }
 
 static uint64_t straggler_key(uint64_t seed, int64_t round, int64_t ordinal)

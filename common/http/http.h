@@ -6,6 +6,7 @@
 #ifndef FEDLANE_HTTP_HTTP_H
 #define FEDLANE_HTTP_HTTP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "common/base/buf.h"
@@ -56,6 +57,9 @@ struct http_request {
      * HTTP_NO_TIMEOUT: for as long as it is open (event streams). */
     int64_t timeout_ms;
     int max_tries; /* 0, 1: once. More: tries again as common/http/retry.h says */
+    /* An error reply that is no problem+json is not the server's word but that of something on the way (a
+     * proxy's page): ERR_UNAVAILABLE, and worth a retry, whatever its status. */
+    bool errors_are_problems;
 
     size_t max_reply_bytes; /* of the gathered body: ERR_PAYLOAD_TOO_LARGE beyond it. 0: LIMIT_JSON_REPLY */
     /* Takes the body of a 2xx reply piece by piece in place of gathering it; what it returns ends the request

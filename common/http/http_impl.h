@@ -63,7 +63,7 @@ bool http_is_token(const char *token);
 void loop_end_all(struct http_loop *loop);
 
 /* Reads an error reply's body into f. */
-enum err problem_read(const struct http_response *r, const char *method, const char *url,
+enum err problem_read(const struct http_response *r, const struct http_request *request, const char *url,
                       struct fault *f) MUST_CHECK;
 
 #endif

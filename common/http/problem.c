@@ -85,10 +85,11 @@ static void start_of_body(const struct http_response *r, char *out, size_t size)
     out[n] = '\0';
 }
 
-static enum err read_other(const struct http_response *r, const char *method, const char *url,
+static enum err read_other(const struct http_response *r, const struct http_request *request, const char *url,
                            struct fault *f)
 {
-    enum err e = err_of_status(r->status);
+    enum err e = request->errors_are_problems ? ERR_UNAVAILABLE : err_of_status(r->status);
+    const char *method = request->method;
     const char *location = http_response_header(r, "Location");
     char body[160];
     if (r->status < 400)
@@ -102,13 +103,14 @@ static enum err read_other(const struct http_response *r, const char *method, co
                      body[0] ? ": " : "", body);
 }
 
-enum err problem_read(const struct http_response *r, const char *method, const char *url, struct fault *f)
+enum err problem_read(const struct http_response *r, const struct http_request *request, const char *url,
+                      struct fault *f)
 {
     struct problem p = {0};
     struct arena arena = ARENA_INIT(64 * KIB);
     enum err e;
     if (!parse_problem(r, &arena, &p)) {
-        e = read_other(r, method, url, f);
+        e = read_other(r, request, url, f);
     } else {
         const char *text = p.detail ? p.detail : p.title ? p.title : p.code;
         bool names_request = p.request_id && r->status >= 500; /* to find it in the server's log */

@@ -5,6 +5,8 @@ bool retry_is_worth_it(enum err e, int status)
 {
     if (status == 0)
         return e == ERR_NETWORK || e == ERR_TIMEOUT;
+    if (e == ERR_UNAVAILABLE)
+        return true;
     return status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505);
 }
 

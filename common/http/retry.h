@@ -13,7 +13,7 @@
 #define RETRY_AFTER_CAP_MS 600000 /* a longer Retry-After is taken as this */
 
 /* status 0: there was no reply, and `e` tells: network errors and timeouts. Else 408, 429 and 5xx but 501 and
- * 505. */
+ * 505; and ERR_UNAVAILABLE whatever the status. */
 bool retry_is_worth_it(enum err e, int status);
 /* Before try number `attempt` + 2, attempt = 0, 1, ...: uniform in [0, min(cap, base 2^attempt)], drawn from
  * the stream (seed, RNG_RETRY_JITTER, attempt, nonce), plus retry_after_ms. The nonce sets requests apart. */

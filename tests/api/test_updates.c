@@ -477,6 +477,17 @@ START_TEST(test_weights_of_half_the_size)
 }
 END_TEST
 
+/* The first model of a run that starts by itself is made in the background. */
+static void wait_for_model(const struct lab *lab, const char *run)
+{
+    size_t num_models = 0;
+    while (num_models == 0) {
+        json_t *models = lab_ok(lab, lab->viewer, "GET", path_of("/api/v1/runs/%s/models", run), NULL);
+        num_models = json_array_size(json_object_get(models, "items"));
+        json_decref(models);
+    }
+}
+
 START_TEST(test_initial_weights_that_are_refused)
 {
     struct lab lab;
@@ -485,7 +496,9 @@ START_TEST(test_initial_weights_that_are_refused)
     lab_open(&lab);
     lab_run(&lab, 1, 1, ",\"autostart\":false", run);
     lab_run(&lab, 1, 1, "", started);
+    wait_for_model(&lab, started);
     int64_t before = blob_bytes(&lab);
+    ck_assert_int_gt(before, 0);
     file_of_model(&file, NAN, "");
     struct http_answer a =
         lab_put(&lab, lab.runner, path_of("/api/v1/runs/%s/models/0/weights", run), NULL, &file);

@@ -17,8 +17,9 @@ extern const struct cpu_kernels cpu_kernels_baseline;
 extern const struct cpu_kernels cpu_kernels_avx2;
 #endif
 
-/* The fastest that this machine runs; the environment's FEDLANE_CPU=baseline chooses the portable ones, so
- * that machines of different kinds give equal bits. */
+/* The fastest that this machine runs; the environment's FEDLANE_CPU=baseline chooses the portable ones.
+ * They give equal bits on all kinds of CPUs; products that are large enough for OpenBLAS (openblas.c) do not:
+ * its kernels follow the CPU. */
 const struct cpu_kernels *cpu_kernels_choose(void);
 
 #endif

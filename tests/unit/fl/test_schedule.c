@@ -60,6 +60,10 @@ START_TEST(test_active_count_rounds_half_up)
     ck_assert_uint_eq(schedule_num_active(10, 1), 0);
     ck_assert_uint_eq(schedule_num_active(3, 0.5), 2);
     ck_assert_uint_eq(schedule_num_active(0, 0.9), 0);
+    /* Exactly half a device counts, whatever 1 - p is in binary: p in hundredths. */
+    for (size_t count = 1; count <= 200; count++)
+        for (size_t p = 0; p <= 100; p++)
+            ck_assert_uint_eq(schedule_num_active(count, (double)p / 100), (count * (100 - p) + 50) / 100);
 }
 END_TEST
 

@@ -293,6 +293,23 @@ START_TEST(a_slow_machine_waits_and_gives_the_same)
 }
 END_TEST
 
+/* Also the last slice, which is the only one of a short job. */
+START_TEST(slowdown_counts_for_a_single_step)
+{
+    struct script s = {.at = INT64_MAX, .order = ORDER_GO_ON};
+    struct task_control c = control_of(&s);
+    struct worker_task t = support_task();
+    struct task_result r;
+    c.slowdown = 4;
+    t.wants_evaluation = false;
+    t.local_epochs = 0;
+    t.local_steps = t.max_steps = 1;
+    task_run(runner, &t, w_t, &c, &r);
+    ck_assert_int_eq(r.outcome, WORK_UPDATE);
+    ck_assert_int_eq(s.num_waits, 1);
+}
+END_TEST
+
 /* -- failures -------------------------------------------------------------------------------------------- */
 
 static void must_fail(const struct worker_task *t, const char *code, const char *word)
@@ -401,6 +418,7 @@ int main(void)
                                   a_gradient_with_and_without_evaluation,
                                   gamma_only_when_wanted,
                                   a_slow_machine_waits_and_gives_the_same,
+                                  slowdown_counts_for_a_single_step,
                                   what_cannot_be_done_is_named,
                                   errors_of_the_trainer,
                                   weights_that_are_not_finite,
