@@ -31,12 +31,6 @@ enum err token_hash(const char *token, char out_sha256[SHA256_HEX_SIZE])
     return sha256_hex(token, strlen(token), out_sha256);
 }
 
-bool token_hash_equal(const char *a_hex, const char *b_hex)
-{
-    const size_t n = SHA256_HEX_SIZE - 1;
-    return strnlen(a_hex, n + 1) == n && strnlen(b_hex, n + 1) == n && CRYPTO_memcmp(a_hex, b_hex, n) == 0;
-}
-
 /* It will stand in a header: visible ASCII only. */
 static bool is_token_text(const char *s, size_t n)
 {

@@ -11,7 +11,6 @@
 enum err token_new(char out[TOKEN_SIZE], char out_sha256[SHA256_HEX_SIZE]) MUST_CHECK;
 /* Of any secret text, a caller's own too. */
 enum err token_hash(const char *token, char out_sha256[SHA256_HEX_SIZE]) MUST_CHECK;
-bool token_hash_equal(const char *a_hex, const char *b_hex); /* constant time */
 /* First line of a file, blanks cut; refuses an empty one. The fault names the file. */
 enum err token_file_read(const char *path, char *out, size_t out_size, struct fault *fault) MUST_CHECK;
 /* Mode 0600, never over an existing file (ERR_CONFLICT). */

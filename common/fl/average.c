@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "common/base/str.h"
 
 typedef float float4 __attribute__((vector_size(16)));
 typedef double double4 __attribute__((vector_size(32)));
@@ -77,24 +76,6 @@ enum err average_blocks(const int64_t *ordinals, const double *weights, const fl
     }
     average_release(&a);
     return err;
-}
-
-static const char *const weighting_names[] = {"num_examples", "uniform"};
-
-enum err weighting_parse(const char *name, enum weighting *out)
-{
-    for (int i = 0; i < 2; i++) {
-        if (str_eq(name, weighting_names[i])) {
-            *out = (enum weighting)i;
-            return ERR_OK;
-        }
-    }
-    return ERR_INVALID_FIELD;
-}
-
-const char *weighting_name(enum weighting w)
-{
-    return weighting_names[w];
 }
 
 /* The largest weight that a device may have, given that those above `cap` are held at it. */

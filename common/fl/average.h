@@ -40,9 +40,6 @@ enum err average_blocks(const int64_t *ordinals, const double *weights, const fl
                         size_t num_devices, size_t num_params, float *out) MUST_CHECK;
 
 enum weighting { WEIGHTING_NUM_EXAMPLES, WEIGHTING_UNIFORM };
-/* "num_examples" or "uniform"; ERR_INVALID_FIELD. */
-enum err weighting_parse(const char *name, enum weighting *out) MUST_CHECK;
-const char *weighting_name(enum weighting w);
 
 /* The weights of devices with num_examples[k] training examples: n_k itself, or 1 with WEIGHTING_UNIFORM; 0
  * where a device has no example. With max_weight_fraction f < 1 no device gets more than the share f of the

@@ -153,16 +153,6 @@ START_TEST(test_wrong_order_is_a_bug)
 }
 END_TEST
 
-START_TEST(test_weighting_names)
-{
-    enum weighting w = WEIGHTING_NUM_EXAMPLES;
-    ck_assert_int_eq(weighting_parse("uniform", &w), ERR_OK);
-    ck_assert_int_eq(w, WEIGHTING_UNIFORM);
-    ck_assert_int_eq(weighting_parse("batches", &w), ERR_INVALID_FIELD);
-    ck_assert_str_eq(weighting_name(WEIGHTING_NUM_EXAMPLES), "num_examples");
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("average");
@@ -174,7 +164,6 @@ int main(void)
     tcase_add_test(tc, test_ranges_do_not_change_the_bits);
     tcase_add_test(tc, test_equal_blocks_average_to_themselves);
     tcase_add_test_raise_signal(tc, test_wrong_order_is_a_bug, SIGABRT);
-    tcase_add_test(tc, test_weighting_names);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
