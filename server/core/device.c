@@ -166,16 +166,47 @@ enum err device_end(struct work *w, struct device_row *device, const char *reaso
     return e;
 }
 
+/* Whether a registration says of the device just what its row says. */
+static enum err is_described(struct work *w, const struct device_spec *spec, const struct device_row *device,
+                             bool *out)
+{
+    struct device_row said = *device;
+    enum err e = describe(w, spec, &said);
+    *out = !e && strcmp(spec->dataset, device->dataset) == 0 &&
+           (spec->ordinal < 0 || spec->ordinal == device->ordinal) &&
+           spec->num_examples == device->num_examples &&
+           spec->num_test_examples == device->num_test_examples && said.classes == device->classes &&
+           strcmp(said.name, device->name) == 0 && strcmp(said.input, device->input) == 0 &&
+           strcmp(said.labels, device->labels) == 0 && strcmp(said.capabilities, device->capabilities) == 0;
+    return e;
+}
+
+/* The answer to a registration may be lost; who sends it again, with the same secret, gets the same device.
+ * out_is_repeat: a->out is that. */
+static enum err register_again(struct work *w, struct op_device_register *a, const struct device_spec *spec,
+                               bool *out_is_repeat)
+{
+    struct token_row token;
+    enum err e = token_find(w, a->token_sha256, &token, out_is_repeat);
+    *out_is_repeat = *out_is_repeat && *token.device_id && !token.revoked_at;
+    if (*out_is_repeat)
+        e = device_load(w, token.device_id, &a->out);
+    return e || !*out_is_repeat ? e : is_described(w, spec, &a->out, out_is_repeat);
+}
+
 enum err op_device_register(struct store_txn *txn, void *arg)
 {
     struct op_device_register *a = arg;
     struct work w = work_begin(txn, &a->base);
     struct device_spec spec;
     struct token_row token;
+    bool is_repeat = false;
     enum err e = device_spec_parse(&w, a->body, "", &spec);
     if (!e)
+        e = register_again(&w, a, &spec, &is_repeat);
+    if (!e && !is_repeat)
         e = device_insert(&w, "", &spec, &a->out);
-    if (e)
+    if (e || is_repeat)
         return e;
     record_init(RECORD_TOKEN, &token);
     token.name = a->out.name;

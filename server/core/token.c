@@ -4,15 +4,25 @@
 #include "common/crypto/sha256.h"
 #include "server/core/names.h"
 
-enum err token_insert(struct work *w, struct token_row *row)
+enum err token_find(struct work *w, const char *sha256, struct token_row *out, bool *out_found)
 {
     struct token_row *rows;
     size_t count;
+    enum err e = store_find(w->txn, QUERY_TOKEN_BY_SHA256, w->arena, 1, &rows, &count, store_text(sha256));
+    *out_found = !e && count > 0;
+    if (*out_found)
+        *out = rows[0];
+    return e;
+}
+
+enum err token_insert(struct work *w, struct token_row *row)
+{
+    struct token_row other;
+    bool is_taken;
     if (strlen(row->sha256) != SHA256_HEX_SIZE - 1)
         return fault_set(w->fault, ERR_INVALID_FIELD, "token_sha256", "must be 64 lower-case hex digits");
-    enum err e =
-        store_find(w->txn, QUERY_TOKEN_BY_SHA256, w->arena, 1, &rows, &count, store_text(row->sha256));
-    if (!e && count > 0)
+    enum err e = token_find(w, row->sha256, &other, &is_taken);
+    if (!e && is_taken)
         return fault_set(w->fault, ERR_CONFLICT, "token_sha256",
                          "this secret is already in use: make a new one");
     if (!e)

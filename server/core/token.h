@@ -4,6 +4,8 @@
 
 #include "server/core/work.h"
 
+/* The row of a secret, also one that has ended. */
+enum err token_find(struct work *w, const char *sha256, struct token_row *out, bool *out_found) MUST_CHECK;
 /* Fills id, created_by, created_at and inserts. ERR_CONFLICT where the secret is in use. */
 enum err token_insert(struct work *w, struct token_row *row) MUST_CHECK;
 /* Revokes; one that already was keeps its time and reason. */

@@ -64,7 +64,13 @@ static enum err worker_row_set(struct enrolment *en)
 static enum err token_set(struct enrolment *en)
 {
     struct token_row token;
-    enum err e = en->is_return ? tokens_end_of_worker(en->w, en->a->out.id, TOKEN_REASON_REPLACED) : ERR_OK;
+    bool is_there;
+    enum err e = token_find(en->w, en->a->token_sha256, &token, &is_there);
+    /* The answer to this registration was lost, so it is sent again: the secret stays. */
+    if (!e && is_there && !token.revoked_at && en->is_return && strcmp(token.worker_id, en->a->out.id) == 0)
+        return ERR_OK;
+    if (!e && en->is_return)
+        e = tokens_end_of_worker(en->w, en->a->out.id, TOKEN_REASON_REPLACED);
     record_init(RECORD_TOKEN, &token);
     token.name = en->spec.name;
     token.role = ROLE_WORKER;

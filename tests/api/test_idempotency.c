@@ -191,6 +191,154 @@ START_TEST(test_a_secret_of_the_callers_own)
 }
 END_TEST
 
+/* ---- a registration whose answer was lost is sent again, without a key ---- */
+
+static const char *sha256_of(const char *secret)
+{
+    char hex[SHA256_HEX_SIZE];
+    ck_assert_int_eq(token_hash(secret, hex), ERR_OK);
+    return path_of("%s", hex);
+}
+
+#define WORKER_PATH "/api/v1/workers"
+static const char *worker_body(const char *instance, const char *secret)
+{
+    return path_of("{\"name\":\"w\",\"instance_id\":\"%s\",\"token_sha256\":\"%s\",\"devices\":[{"
+                   "\"dataset\":\"%s\",\"num_examples\":1},{\"dataset\":\"%s\",\"num_examples\":2}]}",
+                   instance, sha256_of(secret), instance, instance);
+}
+
+#define SECRET_ONE "the first secret of a worker"
+#define SECRET_TWO "the second secret of a worker"
+
+START_TEST(test_a_workers_registration_sent_again)
+{
+    struct lab lab;
+    lab_open(&lab);
+    json_t *first = lab_ok(&lab, lab.enrollment, "POST", WORKER_PATH, worker_body("i", SECRET_ONE));
+    /* The server had it on disk when it was killed. */
+    lab_stop(&lab);
+    lab_start(&lab);
+    for (int i = 0; i < 2; i++) {
+        json_t *again = lab_ok(&lab, lab.enrollment, "POST", WORKER_PATH, worker_body("i", SECRET_ONE));
+        ck_assert(json_equal(first, again));
+        json_decref(again);
+    }
+    ck_assert_int_eq(count(&lab, WORKER_PATH), 1);
+    ck_assert_int_eq(count(&lab, "/api/v1/devices"), 2);
+    const char *path = path_of(WORKER_PATH "/%s", text_at(first, "worker_id"));
+    lab_done(&lab, SECRET_ONE, "GET", path, NULL);
+    /* The secret is nobody else's. */
+    lab_refused(&lab, lab.enrollment, "POST", WORKER_PATH, worker_body("other", SECRET_ONE), 409, "conflict",
+                "token_sha256");
+    lab_refused(
+        &lab, lab.enrollment, "POST", "/api/v1/devices",
+        path_of("{\"dataset\":\"x\",\"num_examples\":1,\"token_sha256\":\"%s\"}", sha256_of(SECRET_ONE)), 409,
+        "conflict", "token_sha256");
+    lab_done(&lab, SECRET_ONE, "GET", path, NULL);
+    ck_assert_int_eq(count(&lab, WORKER_PATH), 1);
+    json_decref(first);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_a_workers_registration_sent_again_revives_no_token)
+{
+    struct lab lab;
+    lab_open(&lab);
+    json_t *worker = lab_ok(&lab, lab.enrollment, "POST", WORKER_PATH, worker_body("i", SECRET_ONE));
+    const char *path = path_of(WORKER_PATH "/%s", text_at(worker, "worker_id"));
+    lab_done(&lab, lab.enrollment, "POST", WORKER_PATH, worker_body("i", SECRET_TWO));
+    /* A late copy of the first: another secret has taken its place. */
+    lab_refused(&lab, lab.enrollment, "POST", WORKER_PATH, worker_body("i", SECRET_ONE), 409, "conflict",
+                "token_sha256");
+    lab_refused(&lab, SECRET_ONE, "GET", path, NULL, 409, "device_busy", NULL);
+    lab_done(&lab, SECRET_TWO, "GET", path, NULL);
+    lab_done(&lab, lab.admin, "DELETE", path, NULL);
+    lab_refused(&lab, lab.enrollment, "POST", WORKER_PATH, worker_body("i", SECRET_TWO), 403, "forbidden",
+                "instance_id");
+    lab_refused(&lab, SECRET_TWO, "GET", path, NULL, 401, "token_revoked", NULL);
+    json_decref(worker);
+    lab_close(&lab);
+}
+END_TEST
+
+/* The tokens of the list that bear this name. */
+static size_t tokens_named(const struct lab *lab, const char *name, char out_id[ID_SIZE])
+{
+    json_t *list = lab_ok(lab, lab->admin, "GET", "/api/v1/tokens?limit=100", NULL), *token;
+    size_t i, n = 0;
+    json_array_foreach(json_object_get(list, "items"), i, token)
+    {
+        if (strcmp(text_at(token, "name"), name) != 0)
+            continue;
+        (void)snprintf(out_id, ID_SIZE, "%s", text_at(token, "id"));
+        n++;
+    }
+    json_decref(list);
+    return n;
+}
+
+START_TEST(test_a_workers_token_that_was_revoked_alone_stays_so)
+{
+    struct lab lab;
+    char token_id[ID_SIZE];
+    lab_open(&lab);
+    json_t *worker = lab_ok(&lab, lab.enrollment, "POST", WORKER_PATH, worker_body("i", SECRET_ONE));
+    lab_done(&lab, lab.enrollment, "POST", WORKER_PATH, worker_body("i", SECRET_ONE));
+    ck_assert_uint_eq(tokens_named(&lab, "w", token_id), 1);
+    lab_done(&lab, lab.admin, "DELETE", path_of("/api/v1/tokens/%s", token_id), NULL);
+    lab_refused(&lab, lab.enrollment, "POST", WORKER_PATH, worker_body("i", SECRET_ONE), 409, "conflict",
+                "token_sha256");
+    lab_refused(&lab, SECRET_ONE, "GET", path_of(WORKER_PATH "/%s", text_at(worker, "worker_id")), NULL, 401,
+                "token_revoked", NULL);
+    json_decref(worker);
+    lab_close(&lab);
+}
+END_TEST
+
+#define DEVICE_PATH "/api/v1/devices"
+static const char *device_body(const char *more)
+{
+    return path_of("{\"dataset\":\"x\",\"num_examples\":3,\"token_sha256\":\"%s\"%s}", sha256_of(SECRET_ONE),
+                   more);
+}
+
+START_TEST(test_a_devices_registration_sent_again)
+{
+    struct lab lab;
+    static const char labels[] = ",\"labels\":{\"b\":\"1\",\"a\":\"2\"},\"input\":[2],\"classes\":2";
+    lab_open(&lab);
+    json_t *first = lab_ok(&lab, lab.enrollment, "POST", DEVICE_PATH, device_body(labels));
+    lab_stop(&lab);
+    lab_start(&lab);
+    json_t *again = lab_ok(&lab, lab.enrollment, "POST", DEVICE_PATH, device_body(labels));
+    ck_assert(json_equal(first, again));
+    ck_assert_int_eq(count(&lab, DEVICE_PATH), 1);
+    const char *path = path_of(DEVICE_PATH "/%s", text_at(first, "device_id"));
+    lab_done(&lab, SECRET_ONE, "GET", path, NULL);
+    /* What differs is another registration. */
+    static const char *const others[] = {
+        "", ",\"labels\":{\"a\":\"2\"},\"input\":[2],\"classes\":2", ",\"ordinal\":7",
+        ",\"name\":\"another\",\"labels\":{\"b\":\"1\",\"a\":\"2\"},\"input\":[2],\"classes\":2"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        lab_refused(&lab, lab.enrollment, "POST", DEVICE_PATH, device_body(others[i]), 409, "conflict",
+                    "token_sha256");
+    lab_refused(&lab, lab.enrollment, "POST", WORKER_PATH, worker_body("i", SECRET_ONE), 409, "conflict",
+                "token_sha256");
+    ck_assert_int_eq(count(&lab, DEVICE_PATH), 1);
+    lab_done(&lab, SECRET_ONE, "GET", path, NULL);
+    /* One that was revoked stays so. */
+    lab_done(&lab, lab.admin, "DELETE", path, NULL);
+    lab_refused(&lab, lab.enrollment, "POST", DEVICE_PATH, device_body(labels), 409, "conflict",
+                "token_sha256");
+    lab_refused(&lab, SECRET_ONE, "GET", path, NULL, 401, "token_revoked", NULL);
+    json_decref(first);
+    json_decref(again);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(test_actions_and_tasks_honour_it)
 {
     struct lab lab;
@@ -288,6 +436,10 @@ int main(void)
                                   test_secrets_are_not_kept,
                                   test_a_secret_of_a_device_that_was_revoked_is_not_renewed,
                                   test_a_secret_of_the_callers_own,
+                                  test_a_workers_registration_sent_again,
+                                  test_a_workers_registration_sent_again_revives_no_token,
+                                  test_a_workers_token_that_was_revoked_alone_stays_so,
+                                  test_a_devices_registration_sent_again,
                                   test_actions_and_tasks_honour_it,
                                   test_many_at_once_are_one,
                                   test_which_rows};
