@@ -1,5 +1,6 @@
 #include "worker/device_entry.h"
 #include <stdio.h>
+#include <string.h>
 #include "common/json/json_num.h"
 
 static json_t *shape_json(const struct dataset *data)
@@ -16,10 +17,23 @@ static json_t *shape_json(const struct dataset *data)
     return list;
 }
 
+static void full_name(const char *prefix, const char *own, char out[LIMIT_NAME + 1])
+{
+    const size_t len = strlen(own), room = len < LIMIT_NAME ? LIMIT_NAME - 1 - len : 0;
+    size_t kept = strlen(prefix);
+    if (kept > room) {
+        kept = room;
+        while (kept > 0 && ((unsigned char)prefix[kept] & 0xc0) == 0x80)
+            kept--; /* not within a character */
+    }
+    (void)snprintf(out, LIMIT_NAME + 1, "%.*s%s%s", (int)kept, prefix, kept > 0 ? "-" : "", own);
+}
+
 json_t *device_entry(const char *prefix, const struct dataset *data, const struct device_data *device)
 {
-    char name[LIMIT_NAME + 1];
-    (void)snprintf(name, sizeof name, "%.170s-%lld", prefix, (long long)device->ordinal);
+    char ordinal[32], name[LIMIT_NAME + 1];
+    (void)snprintf(ordinal, sizeof ordinal, "%lld", (long long)device->ordinal);
+    full_name(prefix, device->name[0] ? device->name : ordinal, name);
     return json_pack("{s:s, s:I, s:s, s:I, s:I, s:o, s:i}", "name", name, "ordinal",
                      (json_int_t)device->ordinal, "dataset", dataset_name(data), "num_examples",
                      (json_int_t)device->num_train, "num_test_examples", (json_int_t)device->num_test,

@@ -5,8 +5,9 @@
 #include <jansson.h>
 #include "common/data/dataset.h"
 
-/* {name: "PREFIX-ORDINAL", ordinal, dataset, num_examples, num_test_examples, input, classes}. At most 170
- * bytes of the prefix stand in the name. New reference; NULL when out of memory. */
+/* {name: "PREFIX-NAME", ordinal, dataset, num_examples, num_test_examples, input, classes}; NAME is the
+ * device's name in the data, or its ordinal where it has none. The prefix is cut where all would be more than
+ * LIMIT_NAME bytes. New reference; NULL when out of memory. */
 json_t *device_entry(const char *prefix, const struct dataset *data, const struct device_data *device);
 
 #endif

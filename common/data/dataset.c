@@ -34,17 +34,68 @@ static enum err find_source(const json_t *data, size_t *out_index, struct fault 
                      json_is_string(source) ? json_string_value(source) : "(no text)");
 }
 
-static enum err fill_devices(struct dataset *d, struct fault *fault)
+bool source_name_is_good(const char *name, size_t len)
 {
-    const struct shares *shares = &d->loaded.shares;
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)name[i] < ' ' || name[i] == 0x7f)
+            return false;
+    return len > 0 && len <= LIMIT_NAME && utf8_is_valid(name, len);
+}
+
+void loaded_release(struct loaded *l)
+{
+    for (size_t k = 0; l->names && k < l->shares.num_devices; k++)
+        free(l->names[k]);
+    free(l->names);
+    free(l->num_train);
+    pool_release(&l->pool);
+    shares_release(&l->shares);
+    *l = (struct loaded){0};
+}
+
+/* The sources have checked the fields that they share; here they are only read. */
+static int64_t first_ordinal(const json_t *data)
+{
+    return json_integer_value(json_object_get(data, "first_ordinal"));
+}
+
+/* How the rows of each device are split: as the source says, or by a shuffle. */
+static enum err split(struct loaded *l, const json_t *data, uint64_t seed, struct fault *fault)
+{
+    const size_t devices = l->shares.num_devices;
+    if (first_ordinal(data) > LIMIT_ORDINAL - (int64_t)devices + 1)
+        return fault_set(fault, ERR_INVALID_FIELD, "data.first_ordinal",
+                         "%lld is too large for %zu devices: the last one may have the ordinal %lld",
+                         (long long)first_ordinal(data), devices, (long long)LIMIT_ORDINAL);
+    if (l->num_train)
+        return ERR_OK;
+    enum err err = shares_shuffle(&l->shares, seed, first_ordinal(data), fault);
+    if (err != ERR_OK)
+        return err;
+    l->num_train = calloc(devices, sizeof *l->num_train);
+    if (!l->num_train)
+        return fault_set(fault, ERR_NO_MEMORY, "data", "no memory for %zu devices", devices);
+    for (size_t k = 0; k < devices; k++)
+        l->num_train[k] = shares_num_train(shares_count(&l->shares, k));
+    return ERR_OK;
+}
+
+static enum err fill_devices(struct dataset *d, int64_t first, struct fault *fault)
+{
+    const struct loaded *loaded = &d->loaded;
+    const struct shares *shares = &loaded->shares;
+    if (shares->num_devices == 0)
+        bug("a source without devices");
     d->devices = calloc(shares->num_devices, sizeof *d->devices);
     if (!d->devices)
         return fault_set(fault, ERR_NO_MEMORY, "data", "no memory for %zu devices", shares->num_devices);
     d->num_devices = shares->num_devices;
     for (size_t k = 0; k < d->num_devices; k++) {
-        const size_t n = shares_count(shares, k);
-        const size_t num_train = shares_num_train(n);
-        d->devices[k] = (struct device_data){.ordinal = (int64_t)k,
+        const size_t n = shares_count(shares, k), num_train = loaded->num_train[k];
+        if (num_train < 1 || num_train > n)
+            bug("device %zu trains on %zu of %zu examples", k, num_train, n);
+        d->devices[k] = (struct device_data){.ordinal = first + (int64_t)k,
+                                             .name = loaded->names ? loaded->names[k] : "",
                                              .num_train = num_train,
                                              .num_test = n - num_train,
                                              .rows = shares->rows + shares->first[k]};
@@ -52,7 +103,6 @@ static enum err fill_devices(struct dataset *d, struct fault *fault)
     return ERR_OK;
 }
 
-/* The sources have checked both fields; here they are only read. */
 static enum err take_name(struct dataset *d, const json_t *data, struct fault *fault)
 {
     const char *name = json_string_value(json_object_get(data, "name"));
@@ -79,9 +129,9 @@ enum err dataset_load(const json_t *data, uint64_t default_seed, struct dataset 
     const uint64_t seed = seed_of(data, default_seed);
     err = sources[index].load(data, seed, &d->loaded, fault);
     if (err == ERR_OK)
-        err = shares_shuffle(&d->loaded.shares, seed, fault);
+        err = split(&d->loaded, data, seed, fault);
     if (err == ERR_OK)
-        err = fill_devices(d, fault);
+        err = fill_devices(d, first_ordinal(data), fault);
     if (err == ERR_OK)
         err = take_name(d, data, fault);
     if (err != ERR_OK) {
@@ -96,8 +146,7 @@ void dataset_free(struct dataset *d)
 {
     if (!d)
         return;
-    pool_release(&d->loaded.pool);
-    shares_release(&d->loaded.shares);
+    loaded_release(&d->loaded);
     free(d->devices);
     free(d->name);
     free(d);
@@ -138,7 +187,9 @@ const struct device_data *dataset_device(const struct dataset *d, size_t i)
 
 const struct device_data *dataset_find(const struct dataset *d, int64_t ordinal)
 {
-    return ordinal >= 0 && (uint64_t)ordinal < d->num_devices ? &d->devices[ordinal] : NULL;
+    const int64_t first = d->devices[0].ordinal;
+    return ordinal >= first && (uint64_t)(ordinal - first) < d->num_devices ? &d->devices[ordinal - first]
+                                                                            : NULL;
 }
 
 static const uint32_t *split_rows(const struct device_data *device, enum data_split split, size_t *out_count)

@@ -13,7 +13,8 @@ enum data_split { SPLIT_TRAIN, SPLIT_TEST };
 
 struct device_data {
     int64_t ordinal;
-    size_t num_train, num_test;
+    const char *name; /* what the source calls it, such as a file's name; "" where it calls it nothing */
+    size_t num_train, num_test; /* at least 1 to train; a device may have nothing to test on */
     const uint32_t *rows; /* in the pool: num_train of train, then num_test of test, in the recipe's order */
 };
 

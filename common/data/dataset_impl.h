@@ -9,7 +9,7 @@ struct dataset {
     char *name;
     struct loaded loaded; /* shares.rows is what the devices' rows point into */
     size_t num_devices;
-    struct device_data *devices; /* device k has ordinal k */
+    struct device_data *devices; /* device k has ordinal devices[0].ordinal + k */
 };
 
 #endif

@@ -32,7 +32,7 @@ static size_t largest_share(const struct shares *s)
     return most;
 }
 
-enum err shares_shuffle(struct shares *s, uint64_t seed, struct fault *fault)
+enum err shares_shuffle(struct shares *s, uint64_t seed, int64_t first_ordinal, struct fault *fault)
 {
     const size_t most = largest_share(s) + 1;
     uint32_t *order = malloc(most * sizeof *order);
@@ -47,7 +47,7 @@ enum err shares_shuffle(struct shares *s, uint64_t seed, struct fault *fault)
         const size_t n = shares_count(s, k);
         uint32_t *rows = s->rows + s->first[k];
         memcpy(taken, rows, n * sizeof *taken);
-        rng_permutation_into(rng_key(seed, RNG_SPLIT, k, 0, 0), order, n, scratch);
+        rng_permutation_into(rng_key(seed, RNG_SPLIT, (uint64_t)first_ordinal + k, 0, 0), order, n, scratch);
         for (size_t i = 0; i < n; i++)
             rows[i] = taken[order[i]];
     }

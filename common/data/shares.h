@@ -26,7 +26,9 @@ static inline size_t shares_num_train(size_t n)
     return n / 10 * 9 + n % 10 * 9 / 10;
 }
 /* Puts each device's rows in the order of the permutation of stream RNG_SPLIT, so that the first
- * shares_num_train() of them train and the rest test. */
-enum err shares_shuffle(struct shares *s, uint64_t seed, struct fault *fault) MUST_CHECK;
+ * shares_num_train() of them train and the rest test. Device k's stream is that of ordinal first_ordinal + k.
+ */
+enum err shares_shuffle(struct shares *s, uint64_t seed, int64_t first_ordinal,
+                        struct fault *fault) MUST_CHECK;
 
 #endif

@@ -45,7 +45,8 @@ void memory_dataset_add(struct dataset *d, int64_t ordinal, const float *x, cons
     size_t n = num_train + num_test;
     ck_assert_uint_lt(d->num_devices, MOST_DEVICES);
     struct memory_device *device = &d->devices[d->num_devices++];
-    device->data = (struct device_data){.ordinal = ordinal, .num_train = num_train, .num_test = num_test};
+    device->data =
+        (struct device_data){.ordinal = ordinal, .name = "", .num_train = num_train, .num_test = num_test};
     device->x = calloc(n * d->num_features + 1, sizeof *x);
     device->y = calloc(n + 1, sizeof *y);
     ck_assert(device->x && device->y);

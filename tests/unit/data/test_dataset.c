@@ -2,6 +2,8 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include "common/base/rng.h"
+#include "common/data/dataset_impl.h"
 
 #define FEATURES 60
 
@@ -34,6 +36,52 @@ START_TEST(test_find)
     ck_assert_ptr_null(dataset_find(d, -1));
     ck_assert_ptr_null(dataset_find(d, INT64_MAX));
     dataset_free(d);
+}
+END_TEST
+
+START_TEST(test_first_ordinal)
+{
+    struct dataset *d = load(1, "{'source':'synthetic','devices':3,'first_ordinal':40}");
+    struct dataset *last = load(1, "{'source':'synthetic','devices':2,'first_ordinal':99999999}");
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(dataset_device(d, i)->ordinal, 40 + (int64_t)i);
+        ck_assert_str_eq(dataset_device(d, i)->name, "");
+        ck_assert_ptr_eq(dataset_find(d, 40 + (int64_t)i), dataset_device(d, i));
+    }
+    ck_assert_ptr_null(dataset_find(d, 39));
+    ck_assert_ptr_null(dataset_find(d, 43));
+    ck_assert_ptr_null(dataset_find(d, 0));
+    ck_assert_int_eq(dataset_device(last, 1)->ordinal, LIMIT_ORDINAL);
+    dataset_free(d);
+    dataset_free(last);
+    ck_refused(ERR_INVALID_FIELD, "data.first_ordinal", "100000000",
+               "{'source':'synthetic','devices':3,'first_ordinal':99999999}");
+    ck_refused(ERR_INVALID_FIELD, "data.first_ordinal", "", "{'source':'synthetic','first_ordinal':-1}");
+    ck_refused(ERR_INVALID_FIELD, "data.first_ordinal", "", "{'source':'synthetic','first_ordinal':'0'}");
+}
+END_TEST
+
+/* Whoever holds device 3 alone splits it as one does who holds them all. */
+START_TEST(test_the_split_goes_by_ordinal)
+{
+    static const char iid[] = "{'source':'synthetic','iid':true,'devices':%d,'first_ordinal':%d}";
+    struct dataset *moved = load(1, iid, 2, 3);
+    struct dataset *plain = load(1, iid, 2, 0);
+    const struct device_data *a = dataset_device(moved, 1), *b = dataset_device(plain, 1);
+    const size_t n = a->num_train + a->num_test;
+    ck_assert_uint_eq(b->num_train + b->num_test, n);
+    uint32_t *order = calloc(n, sizeof *order);
+    ck_assert_ptr_nonnull(order);
+    for (uint64_t k = 1; k <= 4; k += 3) {
+        const struct device_data *device = k == 1 ? b : a;
+        const size_t first = moved->loaded.shares.first[1];
+        ck_assert_int_eq(rng_permutation(rng_key(1, RNG_SPLIT, k, 0, 0), order, n), ERR_OK);
+        for (size_t i = 0; i < n; i++)
+            ck_assert_uint_eq(device->rows[i], first + order[i]);
+    }
+    free(order);
+    dataset_free(moved);
+    dataset_free(plain);
 }
 END_TEST
 
@@ -178,6 +226,8 @@ int main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, test_names_and_shapes);
     tcase_add_test(tc, test_find);
+    tcase_add_test(tc, test_first_ordinal);
+    tcase_add_test(tc, test_the_split_goes_by_ordinal);
     tcase_add_test(tc, test_gather_by_range_and_by_indices);
     tcase_add_test(tc, test_train_and_test_share_no_row);
     tcase_add_test(tc, test_label_counts_per_split);

@@ -200,7 +200,7 @@ START_TEST(test_shuffle_is_the_split_stream)
     fixture_init(&fixture, 1000, 5);
     must_run(&fixture, "{\"name\":\"iid\",\"devices\":2}", 3);
     memcpy(before, fixture.shares.rows + 500, sizeof before);
-    ck_assert_int_eq(shares_shuffle(&fixture.shares, 3, NULL), ERR_OK);
+    ck_assert_int_eq(shares_shuffle(&fixture.shares, 3, 0, NULL), ERR_OK);
     ck_assert_uint_eq(ck_shares(&fixture, 2), 1000);
     ck_assert_int_eq(rng_permutation(rng_key(3, 8, 1, 0, 0), order, 500), ERR_OK);
     for (size_t i = 0; i < 500; i++)

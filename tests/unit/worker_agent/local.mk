@@ -1,6 +1,7 @@
 if HAVE_CHECK
 WORKER_AGENT_TESTS = \
 	tests/bin/test_agent \
+	tests/bin/test_device_entry \
 	tests/bin/test_device_list \
 	tests/bin/test_fair_share \
 	tests/bin/test_outbox \
@@ -25,6 +26,10 @@ tests_bin_test_agent_SOURCES = tests/unit/worker_agent/test_agent.c $(WORKER_AGE
 tests_bin_test_agent_CFLAGS = $(WORKER_AGENT_CFLAGS)
 tests_bin_test_agent_LDFLAGS = $(WORKER_AGENT_LINK)
 tests_bin_test_agent_LDADD = $(WORKER_AGENT_LIBS)
+tests_bin_test_device_entry_SOURCES = tests/unit/worker_agent/test_device_entry.c $(WORKER_AGENT_SUPPORT)
+tests_bin_test_device_entry_CFLAGS = $(WORKER_AGENT_CFLAGS)
+tests_bin_test_device_entry_LDFLAGS = $(WORKER_AGENT_LINK)
+tests_bin_test_device_entry_LDADD = $(WORKER_AGENT_LIBS)
 tests_bin_test_device_list_SOURCES = tests/unit/worker_agent/test_device_list.c $(WORKER_AGENT_SUPPORT)
 tests_bin_test_device_list_CFLAGS = $(WORKER_AGENT_CFLAGS)
 tests_bin_test_device_list_LDFLAGS = $(WORKER_AGENT_LINK)
