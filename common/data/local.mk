@@ -6,6 +6,7 @@ libfedlane_data_a_SOURCES = \
 	common/data/idx_source.c \
 	common/data/images.c common/data/images.h \
 	common/data/partition.c common/data/partition.h \
+	common/data/partition_dirichlet.c \
 	common/data/partition_even.c \
 	common/data/partition_paper.c \
 	common/data/pool.c common/data/pool.h \

@@ -13,6 +13,8 @@ struct partition_row {
     struct partition_params defaults;
     const struct json_field *fields;
     size_t num_fields;
+    /* What the table of fields cannot say; NULL: nothing. */
+    enum err (*check)(const struct partition_params *params, struct fault *fault);
 };
 
 struct partition_fields {
@@ -21,22 +23,40 @@ struct partition_fields {
 };
 
 #define FIELD_NAME JSON_FIELD(struct partition_fields, name, JSON_FIELD_TEXT, .max = LIMIT_NAME)
-#define FIELD_COUNT(member, most)                                                                            \
+#define FIELD_NUMBER(member, field_kind, ...)                                                                \
     {                                                                                                        \
-        .name = #member, .kind = JSON_FIELD_INT, .offset = offsetof(struct partition_fields, params.member), \
-        .min = 1, .max = (most), .is_set_offset = -1                                                         \
+        .name = #member, .kind = (field_kind), .offset = offsetof(struct partition_fields, params.member),   \
+        .is_set_offset = -1, __VA_ARGS__                                                                     \
     }
+#define FIELD_COUNT(member, least, most) FIELD_NUMBER(member, JSON_FIELD_INT, .min = (least), .max = (most))
 
-#define FIELD_DEVICES FIELD_COUNT(devices, LIMIT_DEVICES_PER_RUN)
+#define FIELD_DEVICES FIELD_COUNT(devices, 1, LIMIT_DEVICES_PER_RUN)
 static const struct json_field even_fields[] = {FIELD_NAME, FIELD_DEVICES};
 static const struct json_field shard_fields[] = {FIELD_NAME, FIELD_DEVICES,
-                                                 FIELD_COUNT(shards_per_device, 1000000)};
+                                                 FIELD_COUNT(shards_per_device, 1, 1000000)};
+static const struct json_field dirichlet_fields[] = {FIELD_NAME, FIELD_DEVICES,
+                                                     FIELD_NUMBER(alpha, JSON_FIELD_DOUBLE, .min = 0),
+                                                     FIELD_COUNT(min_examples, 2, 1000000000)};
+
+static enum err check_dirichlet(const struct partition_params *params, struct fault *fault)
+{
+    if (params->alpha > 0)
+        return ERR_OK;
+    return fault_set(fault, ERR_INVALID_FIELD, "data.partition.alpha",
+                     "must be above 0, but is %g: 0.1 gives each device few classes, 100 all classes alike",
+                     params->alpha);
+}
 
 #define FIELDS(table) .fields = (table), .num_fields = sizeof(table) / sizeof *(table)
 static const struct partition_row rows[] = {
     {"paper_label_shards", partition_paper_label_shards, {.devices = 1000}, FIELDS(even_fields)},
     {"label_shards", partition_label_shards, {.devices = 100, .shards_per_device = 2}, FIELDS(shard_fields)},
     {"iid", partition_iid, {.devices = 100}, FIELDS(even_fields)},
+    {"dirichlet",
+     partition_dirichlet,
+     {.devices = 100, .alpha = 0.5, .min_examples = 10},
+     FIELDS(dirichlet_fields),
+     .check = check_dirichlet},
 };
 
 static const struct partition_row *find(const char *name)
@@ -59,7 +79,7 @@ enum err partition_parse(const json_t *obj, const char *default_name, struct par
     out->row = find(name);
     if (!out->row)
         return fault_set(fault, ERR_INVALID_FIELD, "data.partition.name",
-                         "%s; the partitions are paper_label_shards, label_shards and iid",
+                         "%s; the partitions are paper_label_shards, label_shards, iid and dirichlet",
                          name ? "no such partition" : "must be a text");
     struct partition_fields fields = {.params = out->row->defaults};
     struct arena arena = ARENA_INIT(64 * KIB);
@@ -68,6 +88,8 @@ enum err partition_parse(const json_t *obj, const char *default_name, struct par
         err = json_spec_parse(obj, out->row->fields, out->row->num_fields, JSON_REFUSE_UNKNOWN,
                               "data.partition.", &arena, &fields, fault);
     arena_release(&arena);
+    if (err == ERR_OK && out->row->check)
+        err = out->row->check(&fields.params, fault);
     out->params = fields.params;
     return err;
 }

@@ -20,6 +20,8 @@ struct labelled {
 struct partition_params {
     int64_t devices;
     int64_t shards_per_device;
+    double alpha; /* above 0 */
+    int64_t min_examples;
 };
 
 struct partition {
@@ -46,6 +48,11 @@ enum err partition_label_shards(const struct labelled *in, const struct partitio
  * generate_niid.py. */
 enum err partition_paper_label_shards(const struct labelled *in, const struct partition_params *params,
                                       uint64_t seed, struct shares *out, struct fault *fault) MUST_CHECK;
+
+/* Each class shared out over the devices by Dirichlet(alpha): Yurochkin et al., arXiv 1905.12022, section 4.
+ */
+enum err partition_dirichlet(const struct labelled *in, const struct partition_params *params, uint64_t seed,
+                             struct shares *out, struct fault *fault) MUST_CHECK;
 
 /* Stable sort of the row numbers by label. out_rows is [num_rows]; the rows of label l are
  * out_rows[out_first[l] .. out_first[l + 1] - 1]; out_first is [num_classes + 1]. */

@@ -1,4 +1,6 @@
 #include <check.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/base/rng.h"
@@ -168,14 +170,123 @@ START_TEST(test_paper_label_shards)
 }
 END_TEST
 
+/* How many examples of each label a device has. */
+static void count_labels(const struct fixture *f, size_t device, size_t out[16])
+{
+    memset(out, 0, 16 * sizeof *out);
+    for (size_t i = f->shares.first[device]; i < f->shares.first[device + 1]; i++)
+        out[f->labels[f->shares.rows[i]]]++;
+}
+
+static void fixture_even(struct fixture *f, size_t classes)
+{
+    fixture_init(f, MAX_ROWS, (int)classes);
+    for (size_t i = 0; i < MAX_ROWS; i++)
+        f->labels[i] = (int32_t)(i % classes);
+}
+
+/* A device has its rows class by class, and over the devices in ascending order the rows of a class follow
+ * the stream of the order within it. */
+START_TEST(test_dirichlet_takes_classes_in_their_order)
+{
+    static uint32_t sorted[MAX_ROWS], order[MAX_ROWS];
+    size_t first[11], next[10] = {0};
+    fixture_init(&fixture, MAX_ROWS, 10);
+    must_run(&fixture, "{\"name\":\"dirichlet\",\"devices\":20}", 3);
+    ck_assert_uint_eq(ck_shares(&fixture, 20), MAX_ROWS);
+    rows_by_label(&fixture.in, sorted, first);
+    for (size_t l = 0; l < 10; l++)
+        ck_assert_int_eq(rng_permutation(rng_key(3, 19, l, 0, 0), order + first[l], first[l + 1] - first[l]),
+                         ERR_OK);
+    for (size_t k = 0; k < 20; k++) {
+        ck_assert_uint_ge(shares_count(&fixture.shares, k), 10);
+        for (size_t i = fixture.shares.first[k]; i < fixture.shares.first[k + 1]; i++) {
+            const size_t l = (size_t)fixture.labels[fixture.shares.rows[i]];
+            ck_assert_uint_eq(fixture.shares.rows[i], sorted[first[l] + order[first[l] + next[l]++]]);
+            if (i > fixture.shares.first[k])
+                ck_assert_int_ge((int)l, fixture.labels[fixture.shares.rows[i - 1]]);
+        }
+    }
+    shares_release(&fixture.shares);
+}
+END_TEST
+
+/* As alpha grows, the shares become 1/D each: the spread of Dirichlet(alpha) over D devices is
+ * sqrt((D - 1) / (D alpha + 1)) / D. */
+START_TEST(test_dirichlet_spread)
+{
+    static const double alphas[] = {0.3, 1, 5, 100};
+    for (size_t a = 0; a < 4; a++) {
+        const size_t devices = 10, classes = 10, seeds = 30, of_class = MAX_ROWS / classes;
+        double squares = 0;
+        char json[128];
+        (void)snprintf(json, sizeof json,
+                       "{\"name\":\"dirichlet\",\"devices\":10,\"alpha\":%g,\"min_examples\":2}", alphas[a]);
+        for (size_t seed = 0; seed < seeds; seed++) {
+            size_t counts[16];
+            fixture_even(&fixture, classes);
+            must_run(&fixture, json, seed);
+            ck_assert_uint_eq(ck_shares(&fixture, devices), MAX_ROWS);
+            for (size_t k = 0; k < devices; k++) {
+                count_labels(&fixture, k, counts);
+                for (size_t l = 0; l < classes; l++) {
+                    const double off = (double)counts[l] / (double)of_class - 1.0 / (double)devices;
+                    squares += off * off;
+                }
+            }
+            shares_release(&fixture.shares);
+        }
+        const double spread = sqrt(squares / (double)(seeds * devices * classes));
+        const double expected = sqrt(9 / (10 * alphas[a] + 1)) / 10;
+        ck_assert_msg(fabs(spread / expected - 1) < 0.06, "alpha %g: %g instead of %g", alphas[a], spread,
+                      expected);
+    }
+}
+END_TEST
+
+/* Whatever alpha is, nothing is lost, and no share is NaN: that would be a cut at any place. */
+START_TEST(test_dirichlet_extremes)
+{
+    static const char *const alphas[] = {"1e-3", "1e-300", "5e-324", "1e15", "1.7e308"};
+    for (size_t a = 0; a < 5; a++) {
+        const bool is_tiny = strstr(alphas[a], "e-") != NULL;
+        char json[128];
+        (void)snprintf(json, sizeof json,
+                       "{\"name\":\"dirichlet\",\"devices\":3,\"alpha\":%s,\"min_examples\":2}", alphas[a]);
+        fixture_even(&fixture, 10);
+        must_run(&fixture, json, 5);
+        ck_assert_uint_eq(ck_shares(&fixture, 3), MAX_ROWS);
+        int labels = 0;
+        for (size_t k = 0; k < 3; k++)
+            labels += labels_of(&fixture, k);
+        /* Each class belongs to one device, or all have all. */
+        ck_assert_int_eq(labels, is_tiny ? 10 : 30);
+        for (size_t k = 0; !is_tiny && k < 3; k++)
+            ck_assert_uint_le(shares_count(&fixture.shares, k) - 1660, 10);
+        shares_release(&fixture.shares);
+    }
+}
+END_TEST
+
+START_TEST(test_dirichlet_with_classes_that_nobody_has)
+{
+    fixture_init(&fixture, 100, 1);
+    fixture.in.num_classes = 300;
+    must_run(&fixture, "{\"name\":\"dirichlet\",\"devices\":2}", 1);
+    ck_assert_uint_eq(ck_shares(&fixture, 2), 100);
+    shares_release(&fixture.shares);
+}
+END_TEST
+
 START_TEST(test_same_seed_same_shares)
 {
     static const char *const partitions[] = {
         "{\"name\":\"iid\",\"devices\":20}",
         "{\"name\":\"label_shards\",\"devices\":20,\"shards_per_device\":3}",
         "{\"name\":\"paper_label_shards\",\"devices\":20}",
+        "{\"name\":\"dirichlet\",\"devices\":20}",
     };
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         fixture_init(&fixture, 5000, 5);
         fixture_init(&again, 5000, 5);
         must_run(&fixture, partitions[i], 7);
@@ -229,7 +340,8 @@ static void ck_refused(const char *json, enum err err, const char *field, const 
 
 START_TEST(test_refusals)
 {
-    const char *devices = "data.partition.devices", *shards = "data.partition.shards_per_device";
+    const char *devices = "data.partition.devices", *shards = "data.partition.shards_per_device",
+               *alpha = "data.partition.alpha", *least = "data.partition.min_examples";
     fixture_init(&fixture, 1000, 10);
     ck_refused("{\"name\":\"iid\",\"devices\":0}", ERR_INVALID_FIELD, devices, "");
     ck_refused("{\"name\":\"iid\",\"devices\":-1}", ERR_INVALID_FIELD, devices, "");
@@ -247,7 +359,16 @@ START_TEST(test_refusals)
     ck_refused("{\"name\":\"paper_label_shards\",\"devices\":15}", ERR_INVALID_FIELD, devices, "give 20");
     ck_refused("{\"name\":\"paper_label_shards\",\"devices\":200}", ERR_INVALID_FIELD, devices,
                "200 examples of each");
-    ck_refused("{\"name\":\"dirichlet\"}", ERR_INVALID_FIELD, "data.partition.name", "label_shards");
+    ck_refused("{\"name\":\"dirichlet\",\"alpha\":0}", ERR_INVALID_FIELD, alpha, "above 0");
+    ck_refused("{\"name\":\"dirichlet\",\"alpha\":-0.5}", ERR_INVALID_FIELD, alpha, "above 0");
+    ck_refused("{\"name\":\"dirichlet\",\"alpha\":\"NaN\"}", ERR_INVALID_FIELD, alpha, "number");
+    ck_refused("{\"name\":\"dirichlet\",\"devices\":501}", ERR_INVALID_FIELD, devices, "at most 500 devices");
+    ck_refused("{\"name\":\"dirichlet\",\"devices\":101}", ERR_INVALID_FIELD, least, "at most 9");
+    ck_refused("{\"name\":\"dirichlet\",\"min_examples\":1}", ERR_INVALID_FIELD, least, "between 2 and");
+    ck_refused("{\"name\":\"dirichlet\",\"devices\":50,\"alpha\":0.001}", ERR_INVALID_FIELD, alpha,
+               "1000 attempts");
+    ck_refused("{\"name\":\"iid\",\"alpha\":1}", ERR_UNKNOWN_FIELD, alpha, "");
+    ck_refused("{\"name\":\"dirichlett\"}", ERR_INVALID_FIELD, "data.partition.name", "dirichlet");
     ck_refused("{\"name\":3}", ERR_INVALID_FIELD, "data.partition.name", "text");
 }
 END_TEST
@@ -261,6 +382,10 @@ int main(void)
     tcase_add_test(tc, test_label_shards);
     tcase_add_test(tc, test_label_shards_bound_the_labels);
     tcase_add_test(tc, test_paper_label_shards);
+    tcase_add_test(tc, test_dirichlet_takes_classes_in_their_order);
+    tcase_add_test(tc, test_dirichlet_spread);
+    tcase_add_test(tc, test_dirichlet_extremes);
+    tcase_add_test(tc, test_dirichlet_with_classes_that_nobody_has);
     tcase_add_test(tc, test_same_seed_same_shares);
     tcase_add_test(tc, test_shuffle_is_the_split_stream);
     tcase_add_test(tc, test_num_train);
