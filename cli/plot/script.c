@@ -14,10 +14,15 @@ static const struct {
     {"train_loss", "train loss", 1},
     {"test_loss", "test loss", 1},
     {"test_accuracy", "test accuracy (%)", 100},
+    {"test_accuracy_p10", "test accuracy, 10th percentile (%)", 100},
+    {"test_accuracy_p50", "test accuracy, median (%)", 100},
+    {"test_accuracy_p90", "test accuracy, 90th percentile (%)", 100},
     {"steps_done", "steps done in the round", 1},
     {"steps_assigned", "steps assigned in the round", 1},
     {"mean_gamma", "mean gamma", 1},
     {"dissimilarity_b", "dissimilarity B", 1},
+    {"grad_variance_weighted", "gradient variance (weighted)", 1},
+    {"grad_variance_uniform", "gradient variance (uniform)", 1},
     {"proximal_mu", "proximal mu", 1},
 };
 

@@ -1,6 +1,7 @@
 #include "server/core/metrics.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "common/json/json_num.h"
 
@@ -91,6 +92,51 @@ enum err metrics_mean(struct work *w, const char *run_id, int64_t round, const c
     return e;
 }
 
+/* A row of the whole round, and its member of `out`. */
+static enum err put_aggregated(struct work *w, struct metric_row *row, json_t *out)
+{
+    row->ordinal = -1;
+    row->at = w->now_ms;
+    enum err e = store_put(w->txn, RECORD_METRIC, row);
+    return !e && json_object_set_new(out, row->name, json_num(row->value)) ? ERR_NO_MEMORY : e;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* How test accuracy spreads over the devices: a mean hides those that a model does not serve. */
+static enum err put_percentiles(struct work *w, const struct metric_row *rows, size_t count, json_t *out)
+{
+    static const struct {
+        const char *name;
+        size_t percent;
+    } wanted[] = {{"test_accuracy_p10", 10}, {"test_accuracy_p50", 50}, {"test_accuracy_p90", 90}};
+    struct metric_row row = {0};
+    size_t n = 0;
+    double *values = arena_calloc(w->arena, count, sizeof *values);
+    if (!values)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        bool is_one = rows[i].ordinal >= 0 && rows[i].weight > 0 && !isnan(rows[i].value);
+        if (is_one && strcmp(rows[i].name, "test_accuracy") == 0) {
+            row = rows[i];
+            values[n++] = rows[i].value;
+        }
+    }
+    qsort(values, n, sizeof *values, ascending);
+    enum err e = ERR_OK;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && n > 0 && !e; i++) {
+        row.name = wanted[i].name;
+        row.value = values[(wanted[i].percent * n + 99) / 100 - 1];
+        row.weight = (double)n;
+        e = put_aggregated(w, &row, out);
+    }
+    return e;
+}
+
 enum err metrics_aggregate(struct work *w, const char *run_id, int64_t round, json_t **out,
                            double *out_mean_gamma)
 {
@@ -102,16 +148,14 @@ enum err metrics_aggregate(struct work *w, const char *run_id, int64_t round, js
         return ERR_NO_MEMORY;
     enum err e = store_find(w->txn, QUERY_METRICS, w->arena, 0, &rows, &count, store_text(run_id), store_any,
                             store_any, store_int(round));
-    for (size_t at = 0; !e && at < count && rows[at].round == round;) {
+    size_t at = 0;
+    while (!e && at < count && rows[at].round == round) {
         struct metric_row mean = mean_of_name(rows, count, &at);
         if (!(mean.weight > 0))
             continue;
-        mean.at = w->now_ms;
-        e = store_put(w->txn, RECORD_METRIC, &mean);
-        if (!e && json_object_set_new(*out, mean.name, json_num(mean.value)))
-            e = ERR_NO_MEMORY;
+        e = put_aggregated(w, &mean, *out);
         if (strcmp(mean.name, "gamma") == 0)
             *out_mean_gamma = mean.value;
     }
-    return e;
+    return e ? e : put_percentiles(w, rows, at, *out);
 }

@@ -135,11 +135,27 @@ static enum err strategy_parse(json_t *doc, struct arena *arena, struct run_spec
     return e ? e : out->strategy->configure(params, arena, &out->params, fault);
 }
 
-static enum err training_parse(json_t *doc, struct arena *arena, struct training_spec *out,
-                               struct fault *fault)
+/* An optimizer with a state of its own would push the proximal term through it. */
+static enum err optimizer_check(const json_t *training, const struct strategy_params *params,
+                                struct fault *fault)
+{
+    const char *name = json_string_value(json_object_get(training, "optimizer"));
+    bool has_term = params->is_mu_dynamic || params->proximal_mu > 0;
+    if (!name || !has_term || strcmp(name, optimizer_name(0)) == 0)
+        return ERR_OK;
+    return fault_set(fault, ERR_INVALID_FIELD, "training.optimizer",
+                     "\"%.40s\" would carry the proximal term in its own state, which is another algorithm "
+                     "than FedProx: its local steps are those of \"%s\"",
+                     name, optimizer_name(0));
+}
+
+static enum err training_parse(json_t *doc, const struct strategy_params *params, struct arena *arena,
+                               struct training_spec *out, struct fault *fault)
 {
     *out = (struct training_spec){.local_epochs = 1, .batch_size = 10};
-    enum err e = section_parse(doc, "training", training_fields, COUNT(training_fields), arena, out, fault);
+    enum err e = optimizer_check(json_object_get(doc, "training"), params, fault);
+    if (!e)
+        e = section_parse(doc, "training", training_fields, COUNT(training_fields), arena, out, fault);
     if (e)
         return e;
     json_t *section = json_object_get(doc, "training");
@@ -293,7 +309,7 @@ enum err run_spec_parse(json_t *doc, struct arena *arena, struct run_spec *out, 
     if (!e)
         e = out->dataset ? strategy_parse(doc, arena, out, fault) : ERR_NO_MEMORY;
     if (!e)
-        e = training_parse(doc, arena, &out->training, fault);
+        e = training_parse(doc, &out->params, arena, &out->training, fault);
     if (!e)
         e = selection_parse(doc, arena, &out->selection, fault);
     if (!e)

@@ -217,13 +217,18 @@ enum err lab_config(struct lab *lab, const char *run_id, const char *patch)
 
 enum err lab_register(struct lab *lab, int64_t ordinal, int64_t examples)
 {
+    return lab_register_tests(lab, ordinal, examples, 2);
+}
+
+enum err lab_register_tests(struct lab *lab, int64_t ordinal, int64_t examples, int64_t test_examples)
+{
     static int secrets;
     char secret[SHA256_HEX_SIZE];
     (void)snprintf(secret, sizeof secret, "%064d", ++secrets);
     struct op_device_register op = {.base = base_of(lab), .token_sha256 = arena_strdup(&lab->arena, secret)};
     op.body =
         json_pack("{s:s, s:I, s:I, s:I, s:[i], s:i}", "dataset", LAB_DATASET, "ordinal", ordinal,
-                  "num_examples", examples, "num_test_examples", (json_int_t)2, "input", 2, "classes", 2);
+                  "num_examples", examples, "num_test_examples", test_examples, "input", 2, "classes", 2);
     enum err e = write_op(lab, op_device_register, &op);
     json_decref(op.body);
     if (e == ERR_OK) {

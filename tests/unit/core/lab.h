@@ -53,6 +53,7 @@ enum err lab_config(struct lab *lab, const char *run_id, const char *patch);
 
 /* A device without a worker, with examples training examples and 2 test examples. */
 enum err lab_register(struct lab *lab, int64_t ordinal, int64_t examples);
+enum err lab_register_tests(struct lab *lab, int64_t ordinal, int64_t examples, int64_t test_examples);
 void lab_devices(struct lab *lab, int count, int64_t examples); /* ordinals 0.. ; all must be taken */
 
 /* core_advance; returns when there is work by the clock next. */

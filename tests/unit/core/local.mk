@@ -6,6 +6,7 @@ CORE_TESTS = \
 	tests/bin/test_aggregation \
 	tests/bin/test_run_spec \
 	tests/bin/test_plan_of_work \
+	tests/bin/test_metrics \
 	tests/bin/test_device \
 	tests/bin/test_restart \
 	tests/bin/test_tables \
@@ -41,6 +42,10 @@ tests_bin_test_run_spec_LDADD = $(CORE_TEST_LIBS)
 tests_bin_test_plan_of_work_SOURCES = tests/unit/core/test_plan_of_work.c $(CORE_LAB)
 tests_bin_test_plan_of_work_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_plan_of_work_LDADD = $(CORE_TEST_LIBS)
+
+tests_bin_test_metrics_SOURCES = tests/unit/core/test_metrics.c $(CORE_LAB)
+tests_bin_test_metrics_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_metrics_LDADD = $(CORE_TEST_LIBS)
 
 tests_bin_test_device_SOURCES = tests/unit/core/test_device.c $(CORE_LAB)
 tests_bin_test_device_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
