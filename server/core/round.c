@@ -1,6 +1,7 @@
 #include "server/core/round.h"
 
 #include <math.h>
+#include "common/fl/proximal.h"
 #include "server/core/events.h"
 #include "server/core/metrics.h"
 #include "server/core/names.h"
@@ -37,6 +38,20 @@ static enum err status_set(struct work *w, struct run_row *run, const struct rou
     return text ? ERR_OK : ERR_NO_MEMORY;
 }
 
+/* A mu that follows the loss may reach what the spec was not warned of: said in the round that crosses it. */
+static enum err warn_of_grown_mu(struct work *w, struct run_row *run, const struct round_row *round,
+                                 const struct plan *plan)
+{
+    struct round_row before = {0};
+    double rate = plan->spec.training.learning_rate;
+    if (!plan->spec.params.is_mu_dynamic || round->n == 0 || !proximal_is_unstable(rate, round->proximal_mu))
+        return ERR_OK;
+    enum err e = round_load(w, run->id, round->n - 1, &before);
+    if (e || proximal_is_unstable(rate, before.proximal_mu))
+        return e;
+    return run_warn_of_divergence(w, run, rate, round->proximal_mu);
+}
+
 /* The strategy's word before training: mu of this round, from f(w_t) where it follows it. */
 static enum err strategy_begin(struct work *w, struct run_row *run, struct round_row *round,
                                const struct plan *plan)
@@ -54,7 +69,8 @@ static enum err strategy_begin(struct work *w, struct run_row *run, struct round
         json_decref(next);
         return e;
     }
-    return json_to_arena(w->arena, next, &run->strategy_state);
+    e = json_to_arena(w->arena, next, &run->strategy_state);
+    return e ? e : warn_of_grown_mu(w, run, round, plan);
 }
 
 static enum err train_begin(struct round_tasks *tasks)

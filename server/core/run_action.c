@@ -115,7 +115,7 @@ enum err op_run_config(struct store_txn *txn, void *arg)
             &w, &a->out, "config_changed",
             json_pack("{s:I, s:O, s:s}", "from_round", a->out.round, "patch", a->patch, "by", w.caller));
     if (!e)
-        e = run_warn_of_divergence(&w, &a->out, &spec);
+        e = run_warn_of_divergence(&w, &a->out, spec.training.learning_rate, spec.params.proximal_mu);
     json_decref(doc);
     json_decref(config);
     return e ? e : run_save(&w, &a->out);

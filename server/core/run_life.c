@@ -27,14 +27,14 @@ void run_not_deterministic(struct run_row *run, const char *reason)
     run->nondeterminism = reason;
 }
 
-enum err run_warn_of_divergence(struct work *w, struct run_row *run, const struct run_spec *spec)
+enum err run_warn_of_divergence(struct work *w, struct run_row *run, double learning_rate, double mu)
 {
     char text[200];
-    if (!proximal_is_unstable(spec->training.learning_rate, spec->params.proximal_mu))
+    if (!proximal_is_unstable(learning_rate, mu))
         return ERR_OK;
     (void)snprintf(text, sizeof text,
                    "learning_rate * proximal_mu = %.3g is 2 or more: the proximal term alone makes training "
                    "diverge; lower one of them",
-                   spec->training.learning_rate * spec->params.proximal_mu);
+                   learning_rate * mu);
     return event_warn(w, run, text);
 }

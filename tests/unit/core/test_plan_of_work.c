@@ -163,6 +163,26 @@ START_TEST(test_mu_rises_with_the_loss_and_sinks_after_five_falls)
 }
 END_TEST
 
+/* The learning rate is 0.1: from mu = 20 on the term alone diverges. */
+START_TEST(test_a_mu_that_grows_too_large_is_warned_of_once)
+{
+    static const struct {
+        double loss, mu;
+        size_t warnings;
+    } rounds[] = {{4, 19, 0}, {5, 20, 1}, {6, 21, 1}, {6, 21, 1}, {7, 22, 1}};
+    struct lab lab;
+    lab_open(&lab);
+    lab_devices(&lab, 2, 4);
+    const char *id = lab_submit(&lab, "{\"num_rounds\": 5, \"strategy\": {\"params\": {\"proximal_mu\": "
+                                      "{\"dynamic\": {\"start\": 19, \"step\": 1}}}}, \"evaluation\": null}");
+    for (int64_t t = 0; t < 5; t++) {
+        dynamic_round(&lab, id, t, rounds[t].loss, rounds[t].mu);
+        ck_assert_uint_eq(lab_count_events(&lab, id, "warning"), rounds[t].warnings);
+    }
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(test_a_silent_evaluator_does_not_hold_up_the_training)
 {
     struct lab lab;
@@ -209,6 +229,7 @@ int main(void)
                                   test_a_straggler_of_fedavg_never_finishes,
                                   test_partial_work_is_in_batches_where_the_job_is_one_epoch,
                                   test_mu_rises_with_the_loss_and_sinks_after_five_falls,
+                                  test_a_mu_that_grows_too_large_is_warned_of_once,
                                   test_a_silent_evaluator_does_not_hold_up_the_training,
                                   test_mu_may_become_dynamic_between_rounds};
     return unit_run("plan_of_work", tests, sizeof tests / sizeof *tests);
