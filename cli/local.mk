@@ -21,6 +21,7 @@ libfedlane_cli_a_SOURCES = \
 	cli/table.c cli/table.h \
 	cli/simulate/sim.c cli/simulate/sim.h cli/simulate/sim_impl.h \
 	cli/simulate/sim_crew.c cli/simulate/sim_crew.h \
+	cli/simulate/sim_forget.c \
 	cli/simulate/sim_register.c \
 	cli/simulate/sim_report.c cli/simulate/sim_report.h \
 	cli/simulate/sim_tasks.c \

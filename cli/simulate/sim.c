@@ -189,6 +189,8 @@ enum err sim_step(struct sim *s, bool *out_is_finished, struct fault *fault)
     enum err e = core_advance(s->core, &next_ms);
     if (!e)
         e = sim_run(s, &arena, &run);
+    while (!e && s->num_forgotten < run.round)
+        e = sim_forget(s, s->num_forgotten++);
     *out_is_finished = !e && run.status == RUN_FINISHED;
     if (!e && !*out_is_finished) {
         e = sim_do_tasks(s, &num_tasks, fault);

@@ -31,6 +31,8 @@ struct sim {
     float *w_t;
     uint8_t *carried;
     int64_t w_version; /* -1: none yet */
+
+    int64_t num_forgotten; /* rounds, from the first */
 };
 
 /* Registers every device of the data. */
@@ -38,6 +40,10 @@ enum err sim_register(struct sim *s, struct fault *fault) MUST_CHECK;
 
 /* Claims what there is, runs it, and hands in the results in ascending ordinal. */
 enum err sim_do_tasks(struct sim *s, size_t *out_num_tasks, struct fault *fault) MUST_CHECK;
+
+/* Removes the tasks, updates, metrics and events of a closed round, and the events before it. Its own row
+ * stays. Rounds must be forgotten in their order. */
+enum err sim_forget(struct sim *s, int64_t round) MUST_CHECK;
 
 /* Reads model `version` into w_t unless it is there. */
 enum err sim_load_model(struct sim *s, int64_t version, struct fault *fault) MUST_CHECK;

@@ -211,8 +211,8 @@ static enum err hand_in(struct sim *s, struct sim_job *job, struct fault *fault)
         e = task_report_parse(job->metadata, job->num_metadata, true, &arena, report, &used->fault);
     if (!e)
         e = is_update ? hand_in_update(s, job, &update) : hand_in_failure(s, job, &failure);
-    /* With over-selection the round may have gone on without this one. */
-    if (e == ERR_STALE_ROUND || e == ERR_RUN_NOT_RUNNING)
+    /* With over-selection the round may have gone on without this one; then it may even be forgotten. */
+    if (e == ERR_STALE_ROUND || e == ERR_RUN_NOT_RUNNING || e == ERR_NOT_FOUND)
         e = ERR_OK;
     if (e && used->fault.err)
         *fault = used->fault;

@@ -198,6 +198,16 @@ static const uint32_t *split_rows(const struct device_data *device, enum data_sp
     return split == SPLIT_TRAIN ? device->rows : device->rows + device->num_train;
 }
 
+static uint32_t row_at(const struct device_data *device, const uint32_t *rows, size_t count, size_t at)
+{
+    if (at >= count)
+        bug("example %zu of %zu of device %lld", at, count, (long long)device->ordinal);
+    return rows[at];
+}
+
+/* The rows of a device lie anywhere in the pool, where no processor guesses the next one. */
+#define ROWS_AHEAD 4
+
 void dataset_gather(const struct dataset *d, const struct device_data *device, enum data_split split,
                     size_t first, const uint32_t *indices, size_t n, float *out_x, int32_t *out_y)
 {
@@ -205,11 +215,13 @@ void dataset_gather(const struct dataset *d, const struct device_data *device, e
     size_t count;
     const uint32_t *rows = split_rows(device, split, &count);
     for (size_t i = 0; i < n; i++) {
-        const size_t at = indices ? indices[i] : first + i;
-        if (at >= count)
-            bug("example %zu of %zu of device %lld", at, count, (long long)device->ordinal);
-        pool_read(pool, rows[at], out_x + i * pool->num_features);
-        out_y[i] = pool->labels[rows[at]];
+        if (i + ROWS_AHEAD < n) {
+            const size_t ahead = i + ROWS_AHEAD;
+            pool_prefetch(pool, row_at(device, rows, count, indices ? indices[ahead] : first + ahead));
+        }
+        const uint32_t row = row_at(device, rows, count, indices ? indices[i] : first + i);
+        pool_read(pool, row, out_x + i * pool->num_features);
+        out_y[i] = pool->labels[row];
     }
 }
 

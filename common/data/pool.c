@@ -3,6 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 #include "common/base/limits.h"
 
 static enum err alloc(struct pool *p, size_t num_rows, size_t num_features, size_t value_bytes,
@@ -143,8 +146,8 @@ enum err pool_scale(struct pool *p, enum pool_scaling scaling, struct fault *fau
 /* Blocks of a fixed length, because gcc -O2 vectorises only loops whose count it knows. */
 #define SCALE_BLOCK 16
 
-static void scale_row(const uint8_t *restrict bytes, const float *restrict mean, const float *restrict scale,
-                      size_t n, float *restrict out)
+static void scale_row_baseline(const uint8_t *restrict bytes, const float *restrict mean,
+                               const float *restrict scale, size_t n, float *restrict out)
 {
     size_t j = 0;
     for (; j + SCALE_BLOCK <= n; j += SCALE_BLOCK)
@@ -154,11 +157,52 @@ static void scale_row(const uint8_t *restrict bytes, const float *restrict mean,
         out[j] = ((float)bytes[j] - mean[j]) * scale[j];
 }
 
+#if defined(__x86_64__)
+/* The same bits: one subtraction and one product, each rounded. */
+__attribute__((target("avx2"))) static void scale_row_avx2(const uint8_t *restrict bytes,
+                                                           const float *restrict mean,
+                                                           const float *restrict scale, size_t n,
+                                                           float *restrict out)
+{
+    size_t j = 0;
+    for (; j + 8 <= n; j += 8) {
+        const __m128i eight = _mm_loadl_epi64((const __m128i *)(const void *)(bytes + j));
+        const __m256 x = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(eight));
+        const __m256 centred = _mm256_sub_ps(x, _mm256_loadu_ps(mean + j));
+        _mm256_storeu_ps(out + j, _mm256_mul_ps(centred, _mm256_loadu_ps(scale + j)));
+    }
+    for (; j < n; j++)
+        out[j] = ((float)bytes[j] - mean[j]) * scale[j];
+}
+#endif
+
+static void scale_row(const struct pool *p, const uint8_t *bytes, float *out)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        scale_row_avx2(bytes, p->mean, p->scale, p->num_features, out);
+        return;
+    }
+#endif
+    scale_row_baseline(bytes, p->mean, p->scale, p->num_features, out);
+}
+
 void pool_read(const struct pool *p, uint32_t row, float *out)
 {
     const size_t n = p->num_features;
     if (p->values)
         memcpy(out, p->values + row * n, n * sizeof *out);
     else
-        scale_row(p->bytes + row * n, p->mean, p->scale, n, out);
+        scale_row(p, p->bytes + row * n, out);
+}
+
+#define CACHE_LINE 64
+
+void pool_prefetch(const struct pool *p, uint32_t row)
+{
+    const size_t size = p->num_features * (p->values ? sizeof *p->values : sizeof *p->bytes);
+    const char *at = p->values ? (const char *)p->values : (const char *)p->bytes;
+    at += row * size;
+    for (size_t i = 0; i < size; i += CACHE_LINE)
+        __builtin_prefetch(at + i);
 }

@@ -39,5 +39,7 @@ enum err pool_statistics(const struct pool *p, double *out_mean, double *out_std
 
 /* The features of one row as floats. */
 void pool_read(const struct pool *p, uint32_t row, float *out);
+/* Asks the processor to fetch the row, which is read soon. */
+void pool_prefetch(const struct pool *p, uint32_t row);
 
 #endif

@@ -160,37 +160,7 @@ void schema_check_args(enum query q, const struct store_value *args, size_t num_
     }
 }
 
-const char *row_text(const struct record_column *c, const void *row)
+void row_has_null(const struct record_column *c)
 {
-    const char *v = *(const char *const *)((const char *)row + c->offset);
-    if (!v)
-        bug("the text %s of a row is NULL: record_init was not called", c->name);
-    return v;
-}
-
-int64_t row_int(const struct record_column *c, const void *row)
-{
-    return *(const int64_t *)((const char *)row + c->offset);
-}
-
-/* SQLite keeps whole reals as integers, which have no negative zero; so that all backends give the same, none
- * has. */
-double row_real(const struct record_column *c, const void *row)
-{
-    return *(const double *)((const char *)row + c->offset) + 0.0;
-}
-
-void row_set_text(const struct record_column *c, void *row, const char *v)
-{
-    *(const char **)((char *)row + c->offset) = v;
-}
-
-void row_set_int(const struct record_column *c, void *row, int64_t v)
-{
-    *(int64_t *)((char *)row + c->offset) = v;
-}
-
-void row_set_real(const struct record_column *c, void *row, double v)
-{
-    *(double *)((char *)row + c->offset) = v;
+    bug("the text %s of a row is NULL: record_init was not called", c->name);
 }

@@ -57,11 +57,35 @@ bool schema_numbers_rows(enum record_kind kind);
 void schema_check_args(enum query q, const struct store_value *args, size_t num_args);
 
 /* Fields of a row. A text that is NULL ends the program. */
-const char *row_text(const struct record_column *c, const void *row);
-int64_t row_int(const struct record_column *c, const void *row);
-double row_real(const struct record_column *c, const void *row);
-void row_set_text(const struct record_column *c, void *row, const char *v);
-void row_set_int(const struct record_column *c, void *row, int64_t v);
-void row_set_real(const struct record_column *c, void *row, double v);
+_Noreturn void row_has_null(const struct record_column *c);
+static inline const char *row_text(const struct record_column *c, const void *row)
+{
+    const char *v = *(const char *const *)((const char *)row + c->offset);
+    if (!v)
+        row_has_null(c);
+    return v;
+}
+static inline int64_t row_int(const struct record_column *c, const void *row)
+{
+    return *(const int64_t *)((const char *)row + c->offset);
+}
+/* SQLite keeps whole reals as integers, which have no negative zero; so that all backends give the same, none
+ * has. */
+static inline double row_real(const struct record_column *c, const void *row)
+{
+    return *(const double *)((const char *)row + c->offset) + 0.0;
+}
+static inline void row_set_text(const struct record_column *c, void *row, const char *v)
+{
+    *(const char **)((char *)row + c->offset) = v;
+}
+static inline void row_set_int(const struct record_column *c, void *row, int64_t v)
+{
+    *(int64_t *)((char *)row + c->offset) = v;
+}
+static inline void row_set_real(const struct record_column *c, void *row, double v)
+{
+    *(double *)((char *)row + c->offset) = v;
+}
 
 #endif
