@@ -8,20 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
+#include "common/data/path.h"
 
 #define IDX_UNSIGNED_BYTE 0x08
 #define READ_CHUNK        (4 * MIB)
 #define ZLIB_BUFFER       (256 * 1024)
 /* deflate cannot shrink anything further than this, so a longer promise is a lie. */
 #define DEFLATE_MAX_RATIO 1032
-
-/* A long path keeps its end, which tells more. */
-#define PATH_SHOWN 200
-static const char *shown(const char *path)
-{
-    const size_t n = strlen(path);
-    return n > PATH_SHOWN ? path + n - PATH_SHOWN : path;
-}
 
 enum err idx_fault(const struct idx *f, uint64_t offset, struct fault *fault, const char *fmt, ...)
 {
@@ -30,7 +23,7 @@ enum err idx_fault(const struct idx *f, uint64_t offset, struct fault *fault, co
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    return fault_set(fault, ERR_BAD_FILE, f->field, "%s, byte %llu%s: %s", shown(f->path),
+    return fault_set(fault, ERR_BAD_FILE, f->field, "%s, byte %llu%s: %s", path_shown(f->path),
                      (unsigned long long)offset, f->is_compressed ? " of the uncompressed content" : "",
                      text);
 }
@@ -66,18 +59,18 @@ static enum err open_stream(struct idx *f, const char *hint, uint64_t *out_file_
     struct stat st;
     const int fd = open(f->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return fault_set(fault, ERR_BAD_FILE, f->field, "%s: %s%s%s", shown(f->path), strerror(errno),
+        return fault_set(fault, ERR_BAD_FILE, f->field, "%s: %s%s%s", path_shown(f->path), strerror(errno),
                          *hint ? "; " : "", hint);
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         close(fd);
         return fault_set(fault, ERR_BAD_FILE, f->field,
-                         "%s: not a regular file; name an IDX file, plain or .gz", shown(f->path));
+                         "%s: not a regular file; name an IDX file, plain or .gz", path_shown(f->path));
     }
     f->stream = gzdopen(fd, "rb");
     if (!f->stream || gzbuffer(f->stream, ZLIB_BUFFER) != 0) {
         if (!f->stream)
             close(fd);
-        return fault_set(fault, ERR_NO_MEMORY, f->field, "no memory to read %s", shown(f->path));
+        return fault_set(fault, ERR_NO_MEMORY, f->field, "no memory to read %s", path_shown(f->path));
     }
     *out_file_bytes = (uint64_t)st.st_size;
     f->is_compressed = !gzdirect(f->stream);

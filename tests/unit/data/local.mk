@@ -3,6 +3,7 @@ DATA_TESTS = \
 	tests/bin/test_dataset \
 	tests/bin/test_fashion_mnist \
 	tests/bin/test_idx \
+	tests/bin/test_npy \
 	tests/bin/test_partition \
 	tests/bin/test_pool \
 	tests/bin/test_synthetic
@@ -24,6 +25,9 @@ tests_bin_test_fashion_mnist_LDADD = $(DATA_TEST_LIBS)
 tests_bin_test_idx_SOURCES = tests/unit/data/test_idx.c
 tests_bin_test_idx_CFLAGS = $(DATA_TEST_CFLAGS)
 tests_bin_test_idx_LDADD = $(DATA_TEST_LIBS)
+tests_bin_test_npy_SOURCES = tests/unit/data/test_npy.c tests/support/unit.h
+tests_bin_test_npy_CFLAGS = $(DATA_TEST_CFLAGS)
+tests_bin_test_npy_LDADD = $(DATA_TEST_LIBS)
 tests_bin_test_partition_SOURCES = tests/unit/data/test_partition.c
 tests_bin_test_partition_CFLAGS = $(DATA_TEST_CFLAGS)
 tests_bin_test_partition_LDADD = $(DATA_TEST_LIBS)
@@ -34,4 +38,4 @@ tests_bin_test_synthetic_SOURCES = tests/unit/data/test_synthetic.c
 tests_bin_test_synthetic_CFLAGS = $(DATA_TEST_CFLAGS)
 tests_bin_test_synthetic_LDADD = $(DATA_TEST_LIBS)
 endif
-EXTRA_DIST += tests/data/paper_golden.json tests/data/fmnist_golden.json
+EXTRA_DIST += tests/data/paper_golden.json tests/data/fmnist_golden.json tests/data/numpy

@@ -1,0 +1,97 @@
+#include "common/data/path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define PATH_SHOWN 200
+
+const char *path_shown(const char *path)
+{
+    size_t n = strlen(path);
+    if (n <= PATH_SHOWN)
+        return path;
+    path += n - PATH_SHOWN;
+    while (((unsigned char)*path & 0xc0) == 0x80)
+        path++; /* not within a character */
+    return path;
+}
+
+bool path_is_directory(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool path_ends_in(const char *path, const char *ending)
+{
+    const size_t n = strlen(path), m = strlen(ending);
+    return n >= m && memcmp(path + n - m, ending, m) == 0;
+}
+
+static bool is_wanted(DIR *d, const char *name, const char *const *endings)
+{
+    struct stat st;
+    bool has_ending = false;
+    for (; *endings && !has_ending; endings++)
+        has_ending = path_ends_in(name, *endings);
+    return has_ending && name[0] != '.' && (fstatat(dirfd(d), name, &st, 0) != 0 || !S_ISDIR(st.st_mode));
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static enum err collect(DIR *d, const char *const *endings, struct arena *arena, const char ***out_names,
+                        size_t *out_count, int *out_code)
+{
+    const char **names = NULL;
+    size_t count = 0, room = 0;
+    *out_code = 0;
+    for (;;) {
+        errno = 0;
+        const struct dirent *entry = readdir(d);
+        if (!entry) {
+            *out_code = errno;
+            break;
+        }
+        if (!is_wanted(d, entry->d_name, endings))
+            continue;
+        if (count == room) {
+            const char **more = arena_calloc(arena, room ? 2 * room : 64, sizeof *more);
+            if (!more)
+                return ERR_NO_MEMORY;
+            if (count > 0)
+                memcpy(more, names, count * sizeof *names);
+            names = more;
+            room = room ? 2 * room : 64;
+        }
+        names[count] = arena_strdup(arena, entry->d_name);
+        if (!names[count++])
+            return ERR_NO_MEMORY;
+    }
+    if (count > 0)
+        qsort(names, count, sizeof *names, by_bytes);
+    *out_names = names;
+    *out_count = count;
+    return *out_code ? ERR_IO : ERR_OK;
+}
+
+enum err path_list(const char *dir, const char *const *endings, const char *field, struct arena *arena,
+                   const char ***out_names, size_t *out_count, struct fault *fault)
+{
+    DIR *d = opendir(dir);
+    if (!d)
+        return fault_set(fault, ERR_BAD_FILE, field, "%s: %s", path_shown(dir), strerror(errno));
+    int code;
+    const enum err err = collect(d, endings, arena, out_names, out_count, &code);
+    closedir(d);
+    if (err == ERR_NO_MEMORY)
+        return fault_set(fault, err, field, "no memory for the names of the files in %s", path_shown(dir));
+    if (err != ERR_OK)
+        return fault_set(fault, ERR_BAD_FILE, field, "%s: %s", path_shown(dir), strerror(code));
+    return ERR_OK;
+}

@@ -1,0 +1,20 @@
+/* Names of files. */
+#ifndef FEDLANE_DATA_PATH_H
+#define FEDLANE_DATA_PATH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "common/base/arena.h"
+#include "common/base/err.h"
+
+/* What a message shows of a path: a long one keeps its end, which tells more. */
+const char *path_shown(const char *path);
+bool path_is_directory(const char *path);
+bool path_ends_in(const char *path, const char *ending);
+
+/* The files of a directory whose name ends in one of `endings` (NULL-ended), in the order of their bytes.
+ * Hidden ones and folders are passed over. Names without the directory, in the arena. ERR_BAD_FILE. */
+enum err path_list(const char *dir, const char *const *endings, const char *field, struct arena *arena,
+                   const char ***out_names, size_t *out_count, struct fault *fault) MUST_CHECK;
+
+#endif
