@@ -14,6 +14,10 @@
         "lay this over the spec, like training.learning_rate=0.1; a value is JSON or else a text",           \
         .env = NULL)
 
+#define OPT_SEED                                                                                             \
+    OPT("seed", OPTION_INT, seed, "N", "of the random streams (default: what the file says)", .min = 0,      \
+        .max = 9.2e18)
+
 #define OPT_LIMIT OPT("limit", OPTION_INT, limit, "N", "at most so many (default: all)", .min = 1, .max = 1e9)
 #define OPT_TIMEOUT                                                                                          \
     OPT("timeout", OPTION_DOUBLE, timeout_s, "S", "wait at most so long; then exit status 3", .min = 0.001,  \
@@ -109,6 +113,12 @@ const struct command commands[] = {
                      .min = 1, .max = 1024),
                  OPT("out", OPTION_STRING, out_dir, "DIR",
                      "write metrics.csv, model.safetensors and run.json there", .env = NULL)}},
+    {COMMAND("data", "stats", "SPEC|DATA", 1, 1, cmd_data_stats,
+             "how the data of a run spec, or of a data object, lie on their devices"),
+     .options = {OPT_SET, OPT_SEED,
+                 OPT("all", OPTION_FLAG, all, NULL, "every device and class, not only the first 20",
+                     .env = NULL),
+                 OPT("plot", OPTION_STRING, plot, "FILE", "and draw them there, .svg or .png", .env = NULL)}},
     {COMMAND("doctor", "", "", 0, 0, cmd_doctor, "what is in order here and at the server, and what is not")},
 };
 const size_t num_commands = sizeof commands / sizeof *commands;

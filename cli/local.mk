@@ -8,6 +8,10 @@ libfedlane_cli_a_SOURCES = \
 	cli/commands.c cli/commands.h \
 	cli/compare.c \
 	cli/csv.c cli/csv.h \
+	cli/data/data_file.c cli/data/data_file.h \
+	cli/data/data_plot.c cli/data/data_plot.h \
+	cli/data/data_stats.c cli/data/data_stats.h \
+	cli/data/stats.c \
 	cli/doctor.c \
 	cli/members.c \
 	cli/metrics.c \

@@ -10,7 +10,8 @@ int main(int argc, char **argv)
     struct cli cli = {.options = {.server = "http://127.0.0.1:8080",
                                   .format = "table",
                                   .model_version = "latest",
-                                  .since_round = -1},
+                                  .since_round = -1,
+                                  .seed = -1},
                       .arena = ARENA_INIT(LIMIT_REQUEST_ARENA)};
     const struct command *command = NULL;
     errno = 0;

@@ -4,6 +4,7 @@ scenario_tests = \
 	tests/scenario/test_kill.py \
 	tests/scenario/test_start.py \
 	tests/scenario/test_cli.py \
+	tests/scenario/test_data.py \
 	tests/scenario/test_examples.py \
 	tests/scenario/test_golden.py \
 	tests/scenario/test_pitfalls.py \

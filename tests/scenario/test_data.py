@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""fedlane data: what it says of data sets, the Dirichlet partition against one written here, and pictures."""
+import json
+import math
+import os
+import statistics
+import struct
+import subprocess
+import xml.dom.minidom
+
+import harness
+
+FINE, FAILED, USAGE = 0, 1, 4
+FASHION_MNIST = "/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz"
+SYNTHETIC = {"source": "synthetic", "devices": 5, "seed": 3}
+
+
+def data(lab, *args, status=FINE, words=(), env=None):
+    done = subprocess.run([harness.program("fedlane"), "data", *args], capture_output=True, text=True, cwd=lab.folder,
+                          timeout=harness.TIMEOUT_S, stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})})
+    assert done.returncode == status, (args, done)
+    for word in words:
+        assert word in done.stdout + done.stderr, (word, args, done)
+    return done
+
+
+def stats(lab, spec, *options):
+    """(devices, summary)"""
+    lines = [json.loads(x) for x in data(lab, "stats", lab.write("stats.json", spec), "--format", "jsonl", *options).stdout.splitlines()]
+    assert [x["type"] for x in lines] == ["device"] * (len(lines) - 1) + ["summary"]
+    return lines[:-1], lines[-1]
+
+
+def idx_file(lab, name, dims, content):
+    with open(lab.path(name), "wb") as f:
+        f.write(bytes([0, 0, 8, len(dims)]) + struct.pack(">%dI" % len(dims), *dims) + bytes(content))
+
+
+def idx_data(lab, labels, partition):
+    """Two pixels an image, which number it."""
+    idx_file(lab, "images", (len(labels), 1, 2), [b for i in range(len(labels)) for b in divmod(i, 256)])
+    idx_file(lab, "labels", (len(labels),), labels)
+    return {"source": "idx", "train_images": "images", "train_labels": "labels", "standardise": "none", "partition": partition}
+
+
+# -- Dirichlet ----------------------------------------------------------------------------------------------------
+
+MASK, GOLDEN = (1 << 64) - 1, 0x9E3779B97F4A7C15
+
+
+def mix(z):
+    z ^= z >> 30
+    z = z * 0xBF58476D1CE4E5B9 & MASK
+    z ^= z >> 27
+    z = z * 0x94D049BB133111EB & MASK
+    return z ^ z >> 31
+
+
+def key(seed, tag, a=0, b=0, c=0):
+    h = mix(seed + GOLDEN & MASK)
+    for v in (tag, a, b, c):
+        h = mix((h ^ v) + GOLDEN & MASK)
+    return h
+
+
+def output(k, i):
+    return mix(k + (i + 1) * GOLDEN & MASK)
+
+
+def above_0(k, i):
+    return ((output(k, i) >> 11) + 1) * 2.0 ** -53
+
+
+def gamma(k, alpha):
+    shape = alpha if alpha >= 1 else alpha + 1
+    d = shape - 1 / 3
+    q, first = 1 / math.sqrt(9 * d), 0
+    while True:
+        angle = 2 * math.pi * (output(k, first + 1) >> 11) * 2.0 ** -53
+        x = math.sqrt(-2 * math.log(above_0(k, first))) * math.cos(angle)
+        v = (1 + q * x) ** 3
+        if v > 0 and math.log(above_0(k, first + 2)) < x * x / 2 + d - d * v + d * math.log(v):
+            break
+        first += 4
+    return d * v * (above_0(k, 3) ** (1 / alpha) if alpha < 1 else 1)
+
+
+def dirichlet(labels, devices, alpha, min_examples, seed):
+    """(rows of each device, class by class, attempt)"""
+    for attempt in range(1000):
+        rows = [[] for _ in range(devices)]
+        for c in sorted(set(labels)):
+            members = [i for i, label in enumerate(labels) if label == c]
+            order = sorted(range(len(members)), key=lambda i: (output(key(seed, 19, c), i), i))
+            g = [gamma(key(seed, 18, c, k, attempt), alpha) for k in range(devices)]
+            cut = [math.floor(sum(g[:k]) / sum(g) * len(members)) for k in range(devices)] + [len(members)]
+            for k in range(devices):
+                rows[k] += [members[i] for i in order[cut[k]:cut[k + 1]]]
+        if min(map(len, rows)) >= min_examples:
+            return rows, attempt
+    raise AssertionError("no attempt is good")
+
+
+def test_dirichlet_is_the_one_that_is_described(lab):
+    labels = [i * 7 % 11 % 5 for i in range(1500)]
+    attempts = set()
+    for devices, alpha, least, seed in ((4, 0.5, 10, 1), (20, 0.2, 10, 2), (12, 1.0, 60, 3), (12, 7.5, 90, 4), (3, 0.05, 2, 5),
+                                        (20, 0.5, 10, 2**60)):
+        rows, attempt = dirichlet(labels, devices, alpha, least, seed)
+        attempts.add(attempt)
+        partition = {"name": "dirichlet", "devices": devices, "alpha": alpha, "min_examples": least}
+        seen, summary = stats(lab, idx_data(lab, labels, partition), "--seed", str(seed))
+        expected = []
+        for k in range(devices):
+            mine = [labels[i] for i in rows[k]]
+            expected.append({str(c): mine.count(c) for c in sorted(set(mine))})
+        assert [d["labels"] for d in seen] == expected, (devices, alpha, attempt)
+        assert summary["examples"] == 1500
+    assert 0 in attempts and max(attempts) > 1, "no attempt failed: %s" % attempts
+
+
+def test_dirichlet_is_refused(lab):
+    def refused(partition, *words):
+        path = lab.write("d.json", idx_data(lab, [0, 1] * 100, {"name": "dirichlet", **partition}))
+        data(lab, "stats", path, status=USAGE, words=words)
+    refused({"alpha": 0}, "data.partition.alpha", "above 0")
+    refused({"alpha": -1}, "data.partition.alpha", "above 0")
+    refused({"alpha": None}, "data.partition.alpha")
+    refused({"devices": 101}, "data.partition.devices", "at most 100")
+    refused({"devices": 20, "min_examples": 11}, "data.partition.min_examples", "at most 10")
+    refused({"devices": 10, "alpha": 0.001}, "data.partition.alpha", "fewer devices", "larger alpha", "smaller min_examples")
+    refused({"name": "dirichlett"}, "data.partition.name", "dirichlet")
+    path = lab.write("nan.json", '{"source": "idx", "partition": {"name": "dirichlet", "alpha": NaN}}')
+    data(lab, "stats", path, status=USAGE, words=("nan.json", "line 1"))
+
+
+# -- stats --------------------------------------------------------------------------------------------------------
+
+def test_stats_agree_with_themselves(lab):
+    devices, summary = stats(lab, SYNTHETIC)
+    sizes = [d["examples"] for d in devices]
+    of = summary["per_device"]
+    assert [d["ordinal"] for d in devices] == list(range(5)) and summary["devices"] == 5
+    assert all(d["train"] == 9 * d["examples"] // 10 and d["train"] + d["test"] == d["examples"] for d in devices)
+    assert all(sum(d["labels"].values()) == d["examples"] for d in devices)
+    assert summary["examples"] == sum(sizes) and summary["train"] == sum(d["train"] for d in devices)
+    assert abs(of["mean"] - statistics.mean(sizes)) < 1e-9 and abs(of["population_sd"] - statistics.pstdev(sizes)) < 1e-9
+    assert (of["min"], of["median"], of["max"]) == (min(sizes), statistics.median(sizes), max(sizes))
+    assert abs(of["labels"] - statistics.mean(len(d["labels"]) for d in devices)) < 1e-12
+    for c in summary["per_class"]:
+        mine = [d["labels"].get(str(c["label"]), 0) for d in devices]
+        assert (c["examples"], c["devices"]) == (sum(mine), sum(n > 0 for n in mine)), c
+    document = json.loads(data(lab, "stats", lab.path("stats.json"), "--format", "json").stdout)
+    assert document["devices"] == [{k: v for k, v in d.items() if k != "type"} for d in devices]
+
+
+def test_stats_of_a_spec_and_of_its_data_are_the_same(lab):
+    spec = {"seed": 3, "num_rounds": 1, "data": {"source": "synthetic", "devices": 5}}
+    bare = stats(lab, SYNTHETIC)
+    assert stats(lab, spec) == bare
+    assert stats(lab, {"source": "synthetic", "devices": 5}, "--seed", "3") == bare
+    assert stats(lab, {**spec, "seed": 9}, "--seed", "3") == bare
+    assert stats(lab, {**spec, "seed": 9}) != bare
+    assert stats(lab, {**spec, "data": SYNTHETIC, "seed": 9}) == bare
+    assert stats(lab, {**spec, "data": {"source": "synthetic"}}, "--set", "data.devices=5") == bare
+
+
+def test_stats_as_text(lab):
+    path = lab.write("d.json", dict(SYNTHETIC, devices=25))
+    text = data(lab, "stats", path).stdout
+    assert "... and 5 more devices; --all shows them" in text and "█" in text, text
+    assert len(data(lab, "stats", path, "--all").stdout.splitlines()) == len(text.splitlines()) + 4
+    plain = data(lab, "stats", path, env={"LC_ALL": "C"}).stdout
+    assert "#" in plain and plain.isascii(), plain
+
+
+def test_pictures(lab):
+    for name, spec, words in (("few", SYNTHETIC, ("classes (%)", "synthetic: 5 devices")),
+                              ("one", dict(SYNTHETIC, devices=1), ("synthetic: 1 device,",)),
+                              ("many", dict(SYNTHETIC, devices=1100), ("devices (1000 of 1100)",)),
+                              ("classes", idx_data(lab, [i % 200 for i in range(400)], {"devices": 1}), ("idx",))):
+        svg = lab.path(name + ".svg")
+        data(lab, "stats", lab.write("d.json", spec), "--plot", svg, words=(svg,))
+        texts = [t.firstChild.nodeValue for t in xml.dom.minidom.parse(svg).getElementsByTagName("text") if t.firstChild]
+        with open(svg) as f:
+            drawing = f.read()
+        for word in words:
+            assert word in drawing, (word, texts)
+    png = lab.path("it's.png")
+    data(lab, "stats", lab.write("d.json", dict(SYNTHETIC, name="it's `date` $x")), "--plot", png)
+    with open(png, "rb") as f:
+        assert f.read(8) == b"\x89PNG\r\n\x1a\n"
+    data(lab, "stats", lab.path("d.json"), "--plot", lab.path("x.pdf"), status=USAGE, words=(".svg or .png",))
+    data(lab, "stats", lab.path("d.json"), "--plot", lab.path("no/x.png"), status=FAILED, words=("no/x.png",))
+    data(lab, "stats", lab.path("d.json"), "--plot", lab.path("x.png"), status=FAILED, env={"PATH": "/nonexistent"},
+         words=("apt install gnuplot-nox",))
+    assert not [x for x in os.listdir(lab.folder) if x.startswith("x.") or x.endswith(".part")]
+
+
+def test_files_without_data(lab):
+    def refused(content, *words, options=()):
+        data(lab, "stats", lab.write("d.json", content), *options, status=USAGE, words=words)
+    refused({"num_rounds": 3, "model": {}}, "d.json", "no data")
+    refused({"data": None}, "d.json", "no data")
+    refused({"data": 3}, "d.json", "no data")
+    refused({"data": SYNTHETIC, "source": "synthetic"}, "d.json", "both")
+    refused([], "d.json", "object")
+    refused({"data": {}}, "data.source")
+    refused({"data": {"source": "synthetic"}, "seed": -1}, "seed", "from 0")
+    refused({"source": "synthetic", "seed": 1.5}, "data.seed")
+    refused({"source": "syntetic"}, "data.source", "synthetic")
+    refused(SYNTHETIC, "--seed", options=("--seed", "-1"))
+    data(lab, "stats", lab.path("nowhere.json"), status=USAGE, words=("nowhere.json",))
+    data(lab, "stats", status=USAGE, words=("SPEC|DATA",))
+    data(lab, status=USAGE, words=("stats",))
+
+
+def test_fashion_mnist_by_the_papers_recipe(lab):
+    if not os.path.exists(FASHION_MNIST):
+        print("left out: dataset-fashion-mnist is not installed")
+        return
+    devices, summary = stats(lab, {"source": "fashion_mnist", "seed": 1})
+    with open(os.path.join(harness.SRC, "tests/data/fmnist_golden.json")) as f:
+        expected = json.load(f)["data"][0]
+    assert (len(devices), summary["examples"], summary["train"]) == (1000, expected["samples"], expected["train"])
+    assert (summary["per_device"]["min"], summary["per_device"]["max"]) == (expected["min"], expected["max"])
+    assert abs(summary["per_device"]["population_sd"] - expected["stdev"]) < 1e-6
+    assert summary["per_device"]["labels"] == 2.0
+
+
+harness.main(globals())
