@@ -17,8 +17,8 @@ struct crew_thread {
 struct sim_crew {
     pthread_mutex_t lock;
     pthread_cond_t work_came, work_ended;
-    struct sim_job *jobs;
-    size_t num_jobs, next, num_done;
+    struct sim_job **queue; /* in the order in which they start */
+    size_t num_jobs, next, num_done, room;
     const float *w_t;
     bool is_stopping;
     struct crew_thread *threads; /* the first one is the caller's */
@@ -53,17 +53,16 @@ static void run_job(struct task_runner *runner, struct sim_job *job, const float
     job->err = keep_result(job, &result);
 }
 
-/* Takes jobs until there is none left. Called and left with the lock held. */
-static void work(struct sim_crew *crew, struct task_runner *runner)
+/* Does the next job, which must be there. Called and left with the lock held. */
+static void work_one(struct sim_crew *crew, struct task_runner *runner)
 {
-    while (crew->next < crew->num_jobs) {
-        struct sim_job *job = &crew->jobs[crew->next++];
-        (void)pthread_mutex_unlock(&crew->lock);
-        run_job(runner, job, crew->w_t);
-        (void)pthread_mutex_lock(&crew->lock);
-        if (++crew->num_done == crew->num_jobs)
-            (void)pthread_cond_signal(&crew->work_ended);
-    }
+    struct sim_job *job = crew->queue[crew->next++];
+    (void)pthread_mutex_unlock(&crew->lock);
+    run_job(runner, job, crew->w_t);
+    (void)pthread_mutex_lock(&crew->lock);
+    job->is_done = true;
+    crew->num_done++;
+    (void)pthread_cond_signal(&crew->work_ended);
 }
 
 static void *thread_main(void *ctx)
@@ -72,31 +71,90 @@ static void *thread_main(void *ctx)
     struct sim_crew *crew = self->crew;
     (void)pthread_mutex_lock(&crew->lock);
     while (!crew->is_stopping) {
-        work(crew, self->runner);
+        while (crew->next < crew->num_jobs)
+            work_one(crew, self->runner);
         (void)pthread_cond_wait(&crew->work_came, &crew->lock);
     }
     (void)pthread_mutex_unlock(&crew->lock);
     return NULL;
 }
 
+/* A job is long if a thread that starts it last could be the only one that still works. */
+#define SHORT_JOBS 8 /* a thread, at least */
+
 static int longest_first(const void *a, const void *b)
 {
-    const struct sim_job *x = a, *y = b;
+    const struct sim_job *x = *(struct sim_job *const *)a, *y = *(struct sim_job *const *)b;
     return (x->work < y->work) - (x->work > y->work);
 }
 
-void sim_crew_run(struct sim_crew *crew, struct sim_job *jobs, size_t num_jobs, const float *w_t)
+static void queue_fill(struct sim_crew *crew, struct sim_job *jobs)
 {
-    qsort(jobs, num_jobs, sizeof *jobs, longest_first);
+    int64_t total = 0;
+    size_t num_long = 0, at = 0;
+    for (size_t i = 0; i < crew->num_jobs; i++)
+        total += jobs[i].work;
+    const int64_t most = total / (SHORT_JOBS * crew->num_threads);
+    for (size_t i = 0; i < crew->num_jobs; i++) {
+        jobs[i].is_done = false;
+        if (jobs[i].work > most)
+            crew->queue[num_long++] = &jobs[i];
+    }
+    qsort(crew->queue, num_long, sizeof *crew->queue, longest_first);
+    at = num_long;
+    for (size_t i = 0; i < crew->num_jobs; i++)
+        if (jobs[i].work <= most)
+            crew->queue[at++] = &jobs[i];
+}
+
+static enum err reserve(struct sim_crew *crew, size_t num_jobs)
+{
+    if (num_jobs <= crew->room)
+        return ERR_OK;
+    struct sim_job **bigger = realloc(crew->queue, num_jobs * sizeof(struct sim_job *));
+    if (!bigger)
+        return ERR_NO_MEMORY;
+    crew->queue = bigger;
+    crew->room = num_jobs;
+    return ERR_OK;
+}
+
+enum err sim_crew_begin(struct sim_crew *crew, struct sim_job *jobs, size_t num_jobs, const float *w_t)
+{
     (void)pthread_mutex_lock(&crew->lock);
-    crew->jobs = jobs;
-    crew->num_jobs = num_jobs;
+    enum err e = reserve(crew, num_jobs);
+    crew->num_jobs = e ? 0 : num_jobs;
     crew->next = crew->num_done = 0;
     crew->w_t = w_t;
+    if (!e)
+        queue_fill(crew, jobs);
     (void)pthread_cond_broadcast(&crew->work_came);
-    work(crew, crew->threads[0].runner);
-    while (crew->num_done < crew->num_jobs)
+    (void)pthread_mutex_unlock(&crew->lock);
+    return e;
+}
+
+/* With the lock held: one job, or a wait until one ends. */
+static void help(struct sim_crew *crew)
+{
+    if (crew->next < crew->num_jobs)
+        work_one(crew, crew->threads[0].runner);
+    else
         (void)pthread_cond_wait(&crew->work_ended, &crew->lock);
+}
+
+void sim_crew_wait(struct sim_crew *crew, const struct sim_job *job)
+{
+    (void)pthread_mutex_lock(&crew->lock);
+    while (!job->is_done)
+        help(crew);
+    (void)pthread_mutex_unlock(&crew->lock);
+}
+
+void sim_crew_end(struct sim_crew *crew)
+{
+    (void)pthread_mutex_lock(&crew->lock);
+    while (crew->num_done < crew->num_jobs)
+        help(crew);
     (void)pthread_mutex_unlock(&crew->lock);
 }
 
@@ -150,6 +208,7 @@ void sim_crew_free(struct sim_crew *crew)
     (void)pthread_cond_destroy(&crew->work_ended);
     (void)pthread_cond_destroy(&crew->work_came);
     (void)pthread_mutex_destroy(&crew->lock);
+    free(crew->queue);
     free(crew->threads);
     free(crew);
 }

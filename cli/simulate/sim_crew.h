@@ -8,8 +8,9 @@
 struct sim_job {
     struct worker_task task;
     const char *worker_id; /* who claimed it; borrowed */
-    int64_t work;          /* in examples, roughly: the longest job starts first */
+    int64_t work;          /* in examples, roughly */
 
+    bool is_done; /* the crew's, until sim_crew_wait has returned */
     enum err err; /* the result could not even be kept */
     enum work_outcome outcome;
     char code[32], detail[512]; /* unless the outcome is WORK_UPDATE */
@@ -27,8 +28,14 @@ struct sim_crew;
 enum err sim_crew_new(const struct dataset *data, int threads, struct sim_crew **out) MUST_CHECK;
 void sim_crew_free(struct sim_crew *crew);
 
-/* Runs them all, the longest first; w_t is their model's parameters. Returns when the last one is done. The
- * order of jobs[] is changed. */
-void sim_crew_run(struct sim_crew *crew, struct sim_job *jobs, size_t num_jobs, const float *w_t);
+/* Starts them: long ones first, the longest of them at once; then the others as they stand in jobs[], so that
+ * who waits for one after the other seldom waits. jobs[] must stay where it is, and w_t, their model's
+ * parameters, as it is, until sim_crew_wait was called for each of them. ERR_NO_MEMORY. */
+enum err sim_crew_begin(struct sim_crew *crew, struct sim_job *jobs, size_t num_jobs,
+                        const float *w_t) MUST_CHECK;
+/* Returns when this job is done. The caller's thread works meanwhile. */
+void sim_crew_wait(struct sim_crew *crew, const struct sim_job *job);
+/* Waits for them all. */
+void sim_crew_end(struct sim_crew *crew);
 
 #endif

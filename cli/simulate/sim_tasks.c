@@ -228,12 +228,19 @@ static int ascending(const void *a, const void *b)
     return (int)x->task.type - (int)y->task.type;
 }
 
-static enum err hand_in_all(struct sim *s, struct batch *b, struct fault *fault)
+/* What is handed in already is handed in while the crew still works on the rest. */
+static enum err run_and_hand_in(struct sim *s, struct batch *b, struct fault *fault)
 {
-    enum err e = ERR_OK;
     qsort(b->jobs, b->num_jobs, sizeof *b->jobs, ascending);
-    for (size_t i = 0; i < b->num_jobs && !e; i++)
+    enum err e = sim_crew_begin(s->crew, b->jobs, b->num_jobs, s->w_t);
+    while (!e && s->num_forgotten < b->jobs[0].task.round)
+        e = sim_forget(s, s->num_forgotten++);
+    for (size_t i = 0; i < b->num_jobs && !e; i++) {
+        sim_crew_wait(s->crew, &b->jobs[i]);
         e = hand_in(s, &b->jobs[i], fault);
+        sim_job_release(&b->jobs[i]);
+    }
+    sim_crew_end(s->crew);
     return e;
 }
 
@@ -246,10 +253,8 @@ enum err sim_do_tasks(struct sim *s, size_t *out_num_tasks, struct fault *fault)
     /* All of one round, so all of one model. */
     if (!e && b.num_jobs > 0)
         e = sim_load_model(s, b.jobs[0].task.model_version, fault);
-    if (!e && b.num_jobs > 0) {
-        sim_crew_run(s->crew, b.jobs, b.num_jobs, s->w_t);
-        e = hand_in_all(s, &b, fault);
-    }
+    if (!e && b.num_jobs > 0)
+        e = run_and_hand_in(s, &b, fault);
     *out_num_tasks = b.num_jobs;
     batch_release(&b);
     return e;

@@ -101,7 +101,7 @@ static void scan_run(struct scan *s, struct memory_table *t, enum query q)
     s->q = schema_query(q);
     s->plan = &t->plans[q];
     s->index = &t->indexes[s->plan->index];
-    (void)tree_walk(s->index->root, s->q->is_descending, place_in_scan, s, visit_row, s);
+    (void)tree_walk(s->index->tree.root, s->q->is_descending, place_in_scan, s, visit_row, s);
 }
 
 static int compare_rows(const void *a, const void *b, void *ctx)

@@ -57,7 +57,7 @@ static int place_same(const void *ctx, const struct tree_node *node)
 static struct memory_row *find_by_key(struct memory_table *t, const void *row)
 {
     struct same s = {.index = &t->indexes[0], .num_columns = record_types[t->kind].num_keys, .row = row};
-    struct tree_node *node = tree_find(t->indexes[0].root, place_same, &s);
+    struct tree_node *node = tree_find(&t->indexes[0].tree, place_same, &s);
     return node ? index_row(&t->indexes[0], node) : NULL;
 }
 
@@ -65,20 +65,6 @@ const void *table_get(struct memory_table *t, const void *row)
 {
     struct memory_row *r = find_by_key(t, row);
     return r ? r->row : NULL;
-}
-
-struct clash {
-    const struct same *same;
-    const struct memory_row *except;
-    bool is_found;
-};
-
-static bool visit_same(void *ctx, struct tree_node *node)
-{
-    struct clash *clash = ctx;
-    const struct memory_row *r = index_row(clash->same->index, node);
-    clash->is_found = r != clash->except;
-    return !clash->is_found;
 }
 
 /* Whether a row other than `except` has the unique columns of `row`. */
@@ -92,9 +78,8 @@ static bool is_taken(struct memory_table *t, const void *row, const struct memor
             continue;
         /* The condition's column follows in the index, and is 0 in `row` too. */
         struct same same = {&t->indexes[1 + i], u->num_columns + (u->where_zero ? 1 : 0), row};
-        struct clash clash = {.same = &same, .except = except};
-        (void)tree_walk(t->indexes[1 + i].root, false, place_same, &same, visit_same, &clash);
-        if (clash.is_found)
+        struct tree_node *node = tree_find(&t->indexes[1 + i].tree, place_same, &same);
+        if (node && index_row(&t->indexes[1 + i], node) != except)
             return true;
     }
     return false;
@@ -153,14 +138,14 @@ static void move(struct memory_table *t, struct memory_row *r, const void *from,
     for (size_t i = 0; i < t->num_indexes; i++) {
         moves[i] = !from || !to || !is_same_place(&t->indexes[i], from, to);
         if (moves[i] && from)
-            tree_remove(&t->indexes[i].root, &r->nodes[i], compare_nodes, &t->indexes[i]);
+            tree_remove(&t->indexes[i].tree, &r->nodes[i]);
     }
     if (!to)
         return;
     r->row = to;
     for (size_t i = 0; i < t->num_indexes; i++)
         if (moves[i])
-            tree_insert(&t->indexes[i].root, &r->nodes[i], compare_nodes, &t->indexes[i]);
+            tree_insert(&t->indexes[i].tree, &r->nodes[i], compare_nodes, &t->indexes[i]);
 }
 
 static enum err reserve(struct memory_undo *undo)
@@ -287,6 +272,6 @@ static void free_rows(const struct memory_index *key, struct tree_node *node)
 
 void table_release(struct memory_table *t)
 {
-    free_rows(&t->indexes[0], t->indexes[0].root);
+    free_rows(&t->indexes[0], t->indexes[0].tree.root);
     *t = (struct memory_table){0};
 }

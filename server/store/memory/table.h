@@ -15,7 +15,7 @@ struct memory_index {
     const struct record_column *columns[INDEX_MAX_COLUMNS];
     size_t num_columns;
     size_t place; /* which of the row's nodes */
-    struct tree_node *root;
+    struct tree tree;
 };
 
 /* `row` is one allocation: the struct of records.h, then its texts. */

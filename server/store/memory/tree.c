@@ -1,69 +1,168 @@
 #include "server/store/memory/tree.h"
 #include <stddef.h>
-#include "common/base/err.h"
 
-/* Below `node`, what sorts before it goes to *left and the rest to *right. */
-static void split(struct tree_node *tree, const struct tree_node *node, tree_compare compare, const void *ctx,
-                  struct tree_node **left, struct tree_node **right)
+static struct tree_node *next_of(const struct tree_node *node)
 {
-    while (tree) {
-        if (compare(ctx, tree, node) < 0) {
-            *left = tree;
-            left = &tree->right;
-            tree = tree->right;
-        } else {
-            *right = tree;
-            right = &tree->left;
-            tree = tree->left;
-        }
+    struct tree_node *n = node->right;
+    if (n) {
+        while (n->left)
+            n = n->left;
+        return n;
     }
-    *left = *right = NULL;
+    for (n = node->parent; n && n->right == node; n = n->parent)
+        node = n;
+    return n;
 }
 
-void tree_insert(struct tree_node **root, struct tree_node *node, tree_compare compare, const void *ctx)
+static struct tree_node *finger_of(struct tree *t)
 {
-    while (*root && (*root)->priority >= node->priority)
-        root = compare(ctx, node, *root) < 0 ? &(*root)->left : &(*root)->right;
-    split(*root, node, compare, ctx, &node->left, &node->right);
-    *root = node;
+    return atomic_load_explicit(&t->finger, memory_order_relaxed);
+}
+
+static void set_finger(struct tree *t, struct tree_node *node)
+{
+    atomic_store_explicit(&t->finger, node, memory_order_relaxed);
+}
+
+/* Where `old` hung, `now` (or nothing) hangs. */
+static void replace(struct tree *t, const struct tree_node *old, struct tree_node *now)
+{
+    struct tree_node *parent = old->parent;
+    if (!parent)
+        t->root = now;
+    else if (parent->left == old)
+        parent->left = now;
+    else
+        parent->right = now;
+    if (now)
+        now->parent = parent;
+}
+
+/* The node takes its parent's place. */
+static void rotate_up(struct tree *t, struct tree_node *node)
+{
+    struct tree_node *parent = node->parent, *moves;
+    replace(t, parent, node);
+    if (parent->left == node) {
+        moves = parent->left = node->right;
+        node->right = parent;
+    } else {
+        moves = parent->right = node->left;
+        node->left = parent;
+    }
+    parent->parent = node;
+    if (moves)
+        moves->parent = parent;
+}
+
+static void hang(struct tree_node *parent, struct tree_node *node, bool is_left)
+{
+    node->parent = parent;
+    if (is_left)
+        parent->left = node;
+    else
+        parent->right = node;
+}
+
+/* Right behind the finger, if it belongs there. */
+static bool hang_at_finger(struct tree *t, struct tree_node *node, tree_compare compare, const void *ctx)
+{
+    struct tree_node *finger = finger_of(t);
+    if (!finger || compare(ctx, finger, node) > 0)
+        return false;
+    struct tree_node *next = next_of(finger);
+    if (next && compare(ctx, node, next) > 0)
+        return false;
+    if (finger->right)
+        hang(next, node, true); /* the leftmost one there */
+    else
+        hang(finger, node, false);
+    return true;
+}
+
+static void hang_below_root(struct tree *t, struct tree_node *node, tree_compare compare, const void *ctx)
+{
+    struct tree_node *parent = t->root;
+    if (!parent) {
+        t->root = node;
+        return;
+    }
+    for (;;) {
+        bool is_left = compare(ctx, node, parent) < 0;
+        struct tree_node *below = is_left ? parent->left : parent->right;
+        if (!below) {
+            hang(parent, node, is_left);
+            return;
+        }
+        parent = below;
+    }
+}
+
+void tree_insert(struct tree *t, struct tree_node *node, tree_compare compare, const void *ctx)
+{
+    node->left = node->right = node->parent = NULL;
+    if (!hang_at_finger(t, node, compare, ctx))
+        hang_below_root(t, node, compare, ctx);
+    while (node->parent && node->parent->priority < node->priority)
+        rotate_up(t, node);
+    set_finger(t, node);
 }
 
 static struct tree_node *merge(struct tree_node *left, struct tree_node *right)
 {
-    struct tree_node *merged = NULL, **end = &merged;
+    struct tree_node *merged = NULL, **end = &merged, *parent = NULL;
     while (left && right) {
-        if (left->priority >= right->priority) {
-            *end = left;
-            end = &left->right;
-            left = left->right;
-        } else {
-            *end = right;
-            end = &right->left;
-            right = right->left;
-        }
+        bool is_left = left->priority >= right->priority;
+        struct tree_node *upper = is_left ? left : right;
+        *end = upper;
+        upper->parent = parent;
+        parent = upper;
+        end = is_left ? &upper->right : &upper->left;
+        if (is_left)
+            left = upper->right;
+        else
+            right = upper->left;
     }
     *end = left ? left : right;
+    if (*end)
+        (*end)->parent = parent;
     return merged;
 }
 
-void tree_remove(struct tree_node **root, struct tree_node *node, tree_compare compare, const void *ctx)
+void tree_remove(struct tree *t, struct tree_node *node)
 {
-    while (*root && *root != node)
-        root = compare(ctx, node, *root) < 0 ? &(*root)->left : &(*root)->right;
-    if (!*root)
-        bug("a row is missing in its index");
-    *root = merge(node->left, node->right);
+    if (finger_of(t) == node)
+        set_finger(t, next_of(node));
+    replace(t, node, merge(node->left, node->right));
 }
 
-struct tree_node *tree_find(struct tree_node *root, tree_place place, const void *ctx)
+/* The finger or the node behind it, if one of them is in the range. *out_is_known: otherwise nothing is,
+ * because it would stand between the two. */
+static struct tree_node *find_at_finger(struct tree *t, tree_place place, const void *ctx, bool *out_is_known)
 {
-    while (root) {
-        int c = place(ctx, root);
-        if (c == 0)
-            return root;
-        root = c < 0 ? root->right : root->left;
+    struct tree_node *finger = finger_of(t);
+    int c = finger ? place(ctx, finger) : 1;
+    *out_is_known = c == 0;
+    if (c >= 0)
+        return c == 0 ? finger : NULL;
+    struct tree_node *next = next_of(finger);
+    c = next ? place(ctx, next) : 1;
+    *out_is_known = c >= 0;
+    return c == 0 ? next : NULL;
+}
+
+struct tree_node *tree_find(struct tree *t, tree_place place, const void *ctx)
+{
+    bool is_known;
+    struct tree_node *node = find_at_finger(t, place, ctx, &is_known);
+    if (!is_known) {
+        int c;
+        for (node = t->root; node && (c = place(ctx, node)) != 0;)
+            node = c < 0 ? node->right : node->left;
     }
-    return NULL;
+    if (node)
+        set_finger(t, node);
+    return node;
 }
 
 /* Depth is logarithmic: priorities are random. */
