@@ -31,7 +31,7 @@ struct cli_options {
     const char *server, *token_file, *format, *ca_file;
     bool help, version;
     struct option_list set, metric, from_csv;
-    const char *out_dir, *plot, *output, *model_version, *idempotency_key;
+    const char *out_dir, *files, *devices, *plot, *output, *model_version, *idempotency_key;
     const char *status, *experiment, *dataset, *label, *run, *role, *name, *device;
     int64_t threads, seed, limit, since_round, expires_days;
     double timeout_s;

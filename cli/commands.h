@@ -25,6 +25,7 @@ enum err cmd_token_revoke(struct cli *cli) MUST_CHECK;
 enum err cmd_model_pull(struct cli *cli) MUST_CHECK;
 enum err cmd_metrics_get(struct cli *cli) MUST_CHECK;
 enum err cmd_metrics_plot(struct cli *cli) MUST_CHECK;
+enum err cmd_data_partition(struct cli *cli) MUST_CHECK;
 enum err cmd_data_stats(struct cli *cli) MUST_CHECK;
 enum err cmd_simulate(struct cli *cli) MUST_CHECK;
 enum err cmd_doctor(struct cli *cli) MUST_CHECK;

@@ -11,6 +11,9 @@ libfedlane_cli_a_SOURCES = \
 	cli/data/data_file.c cli/data/data_file.h \
 	cli/data/data_plot.c cli/data/data_plot.h \
 	cli/data/data_stats.c cli/data/data_stats.h \
+	cli/data/device_file.c cli/data/device_file.h \
+	cli/data/part_dir.c cli/data/part_dir.h \
+	cli/data/partition.c \
 	cli/data/stats.c \
 	cli/doctor.c \
 	cli/members.c \

@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
-"""fedlane data: what it says of data sets, the Dirichlet partition against one written here, and pictures."""
+"""fedlane data: what it says of data sets, the Dirichlet partition against one written here, pictures, and files per
+device."""
+import ast
+import csv
 import json
 import math
 import os
+import resource
+import signal
 import statistics
 import struct
 import subprocess
 import xml.dom.minidom
+import zipfile
 
 import harness
 
@@ -226,6 +232,138 @@ def test_fashion_mnist_by_the_papers_recipe(lab):
     assert (summary["per_device"]["min"], summary["per_device"]["max"]) == (expected["min"], expected["max"])
     assert abs(summary["per_device"]["population_sd"] - expected["stdev"]) < 1e-6
     assert summary["per_device"]["labels"] == 2.0
+
+
+# -- partition ----------------------------------------------------------------------------------------------------
+
+def array(raw):
+    """A .npy file: (shape, values)"""
+    assert raw[:8] == b"\x93NUMPY\x01\x00", raw[:8]
+    end = 10 + struct.unpack("<H", raw[8:10])[0]
+    header = ast.literal_eval(raw[10:end].decode())
+    assert not header["fortran_order"] and end % 64 == 0, header
+    kind = {"<f4": "f", "<i4": "i"}[header["descr"]]
+    return header["shape"], struct.unpack("<%d%s" % ((len(raw) - end) // 4, kind), raw[end:])
+
+
+def read_npz(path):
+    """[(features..., label)]"""
+    with zipfile.ZipFile(path) as z:
+        assert sorted(z.namelist()) == ["x.npy", "y.npy"] and z.testzip() is None
+        ((n, features), x), ((m,), y) = array(z.read("x.npy")), array(z.read("y.npy"))
+    assert n == m
+    return [x[i * features:(i + 1) * features] + (y[i],) for i in range(n)]
+
+
+def read_csv(path):
+    with open(path, newline="") as f:
+        titles, *rows = csv.reader(f)
+    assert titles == ["x%d" % j for j in range(len(titles) - 1)] + ["label"], titles
+    return [tuple(map(float, row)) for row in rows]
+
+
+def tree(path):
+    return sorted(os.path.relpath(os.path.join(folder, name), path) for folder, _, names in os.walk(path) for name in names)
+
+
+def test_partition_files(lab):
+    labels = [i * 7 % 11 % 3 for i in range(300)]
+    spec = lab.write("spec.json", {"seed": 2, "data": idx_data(lab, labels, {"name": "dirichlet", "devices": 4, "min_examples": 20})})
+    devices, _ = stats(lab, json.load(open(spec)))
+    expected, _ = dirichlet(labels, 4, 0.5, 20, 2)
+    for kind, read in (("npz", read_npz), ("csv", read_csv)):
+        out = lab.path("deep/" + kind)
+        done = json.loads(data(lab, "partition", spec, "--out", out + "/", "--files", kind, "--format", "json").stdout)
+        assert (done["devices"], done["num_files"], done["train"] + done["test"]) == (4, 8, 300), done
+        assert tree(out) == sorted(["data.json", "partition.json"] + ["%s/%04d.%s" % (split, k, kind) for split in ("train", "test")
+                                                                     for k in range(4)])
+        for k, device in enumerate(devices):
+            rows = [read("%s/%s/%04d.%s" % (out, split, k, kind)) for split in ("train", "test")]
+            assert [len(r) for r in rows] == [device["train"], device["test"]]
+            numbers = [int(a * 256 + b) for a, b, _ in rows[0] + rows[1]]
+            assert [labels[i] for i in numbers] == [label for _, _, label in rows[0] + rows[1]]
+            # The device's rows, in the order of the permutation of tag 8.
+            order = sorted(range(len(numbers)), key=lambda i: (output(key(2, 8, k), i), i))
+            assert numbers == [expected[k][i] for i in order], k
+        with open(out + "/data.json") as f:
+            written = json.load(f)
+        assert written == {"source": "directory", "name": "idx", "path": out, "classes": 3, "first_ordinal": 0,
+                           **({"label": "label"} if kind == "csv" else {})}, written
+        with open(out + "/partition.json") as f:
+            origin = json.load(f)
+        assert origin["seed"] == 2 and origin["data"]["train_labels"] == "labels" and origin["all_devices"] == 4, origin
+        assert origin["devices"] == [{k: v for k, v in d.items() if k != "type"} for d in devices]
+
+
+def test_features_are_what_is_trained_on(lab):
+    """Nine digits say a float32, and standardising is done already."""
+    spec = dict(idx_data(lab, [0, 1] * 50, {"name": "iid", "devices": 2}), standardise="pixels")
+    path = lab.write("d.json", spec)
+    for kind in ("npz", "csv"):
+        data(lab, "partition", path, "--out", lab.path(kind), "--files", kind)
+    binary, text = ([r for split in ("train", "test") for k in range(2) for r in read("%s/%s/%04d.%s" % (lab.path(kind), split, k, kind))]
+                    for kind, read in (("npz", read_npz), ("csv", read_csv)))
+    assert [tuple(struct.unpack("<f", struct.pack("<f", v))[0] for v in row) for row in text] == binary
+    second = [row[1] for row in binary]
+    assert abs(statistics.mean(second)) < 1e-6 and abs(statistics.pstdev(second) - 1) < 1e-3
+
+
+def test_share_of_one_machine(lab):
+    path = lab.write("d.json", dict(SYNTHETIC, devices=12))
+    data(lab, "partition", path, "--out", lab.path("all"))
+    data(lab, "partition", path, "--out", lab.path("some"), "--devices", "3-4", words=("3 to 4",))
+    data(lab, "partition", path, "--out", lab.path("one"), "--devices", "11")
+    assert tree(lab.path("some")) == ["data.json", "partition.json", "test/0003.npz", "test/0004.npz", "train/0003.npz", "train/0004.npz"]
+    for name, first in (("some", 3), ("one", 11)):
+        with open(lab.path(name + "/data.json")) as f:
+            assert json.load(f)["first_ordinal"] == first
+    for name in ("some/train/0003.npz", "one/test/0011.npz"):
+        with open(lab.path(name), "rb") as a, open(lab.path("all/" + name.split("/", 1)[1]), "rb") as b:
+            assert a.read() == b.read()
+
+
+def test_what_partition_refuses(lab):
+    path = lab.write("d.json", SYNTHETIC)
+    os.mkdir(lab.path("full"))
+    lab.write("full/mine", "text")
+    os.mkdir(lab.path("left.part"))
+    before = tree(lab.folder)
+
+    def refused(*args, words, status=USAGE):
+        data(lab, "partition", *args, status=status, words=words)
+        assert tree(lab.folder) == before and not os.path.exists(lab.path("new")) and not os.path.exists(lab.path("new.part"))
+    refused(path, words=("--out DIR",))
+    refused(path, "--out", "", words=("--out DIR",))
+    refused(path, "--out", lab.path("full"), words=("full", "not empty"))
+    refused(path, "--out", lab.path("full/mine"), words=("mine", "no folder"))
+    refused(path, "--out", lab.path("full/mine/x"), words=("mine/x", "Not a directory"))
+    refused(path, "--out", lab.path("left"), words=("left.part", "remove it"))
+    refused(path, "--out", "/proc/fedlane", words=("/proc/fedlane", "cannot be made"))
+    refused(path, "--out", lab.path("new"), "--files", "xml", words=("npz or csv",))
+    for devices in ("", "x", "3-", "-3", "4-3", "1-2-3", "9" * 40, "1,2"):
+        refused(path, "--out", lab.path("new"), "--devices=" + devices, words=("--devices",))
+    refused(path, "--out", lab.path("new"), "--devices", "3-5", words=("0 to 4",))
+    refused(path, "--out", lab.path("new"), "--set", "devices=0", words=("data.devices",))
+    refused(lab.path("nowhere.json"), "--out", lab.path("new"), words=("nowhere.json",))
+    os.mkdir(lab.path("new"))
+    data(lab, "partition", path, "--out", lab.path("new"))  # an empty folder may be there
+    assert "new/data.json" in tree(lab.folder)
+
+
+def test_a_full_disk_and_a_signal_leave_nothing(lab):
+    path = lab.write("d.json", dict(SYNTHETIC, devices=300))
+    argv = [harness.program("fedlane"), "data", "partition", path, "--out", lab.path("new"), "--files"]
+    for kind in ("npz", "csv"):
+        done = subprocess.run([*argv, kind], capture_output=True, text=True, timeout=harness.TIMEOUT_S,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000)))
+        assert done.returncode == FAILED and "cannot be written: " in done.stderr and "File too large" in done.stderr, done
+        assert os.listdir(lab.folder) == ["d.json"], os.listdir(lab.folder)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        process = subprocess.Popen([*argv, "csv"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        harness.wait_for(lambda: os.path.exists(lab.path("new.part/train/0000.csv")), "the first file")
+        process.send_signal(number)
+        assert process.wait(harness.TIMEOUT_S) == -number
+        assert os.listdir(lab.folder) == ["d.json"], os.listdir(lab.folder)
 
 
 harness.main(globals())
