@@ -377,6 +377,7 @@ int main(void)
 {
     Suite *suite = suite_create("partition");
     TCase *tc = tcase_create("partition");
+    tcase_set_timeout(tc, 120);
     tcase_add_test(tc, test_rows_by_label_is_stable);
     tcase_add_test(tc, test_iid);
     tcase_add_test(tc, test_label_shards);
