@@ -29,6 +29,7 @@ libfedlane_cli_a_SOURCES = \
 	cli/simulate/sim.c cli/simulate/sim.h cli/simulate/sim_impl.h \
 	cli/simulate/sim_crew.c cli/simulate/sim_crew.h \
 	cli/simulate/sim_forget.c \
+	cli/simulate/sim_record.c cli/simulate/sim_record.h \
 	cli/simulate/sim_register.c \
 	cli/simulate/sim_report.c cli/simulate/sim_report.h \
 	cli/simulate/sim_tasks.c \

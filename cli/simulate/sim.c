@@ -61,17 +61,17 @@ static enum err create_run(struct sim *s, const json_t *spec, struct fault *faul
     return e;
 }
 
-static enum err load_data(struct sim *s, const json_t *spec, struct fault *fault)
+enum err sim_load_data(const json_t *spec, struct dataset **out, struct fault *fault)
 {
     const json_t *data = json_object_get(spec, "data");
     if (!json_is_object(data))
         return fault_set(fault, ERR_MISSING_FIELD, "data",
                          "a simulation needs the data, like {\"source\": \"synthetic\"}; docs/datasets.md "
                          "has the sources");
-    return dataset_load(data, (uint64_t)json_integer_value(json_object_get(spec, "seed")), &s->data, fault);
+    return dataset_load(data, (uint64_t)json_integer_value(json_object_get(spec, "seed")), out, fault);
 }
 
-enum err sim_new(const json_t *spec, int threads, struct sim **out, struct fault *fault)
+static enum err begin(const json_t *spec, struct sim **out, struct fault *fault)
 {
     struct sim *s = calloc(1, sizeof *s);
     if (!s)
@@ -82,8 +82,34 @@ enum err sim_new(const json_t *spec, int threads, struct sim **out, struct fault
     enum err e = open_core(s, fault);
     if (!e)
         e = create_run(s, spec, fault);
+    if (e) {
+        sim_free(s);
+        return e;
+    }
+    *out = s;
+    return ERR_OK;
+}
+
+enum err sim_check(const json_t *spec, struct arena *arena, struct run_row *out, struct fault *fault)
+{
+    struct sim *s = NULL;
+    enum err e = begin(spec, &s, fault);
     if (!e)
-        e = load_data(s, spec, fault);
+        e = sim_run(s, arena, out);
+    sim_free(s);
+    return e;
+}
+
+enum err sim_new(const json_t *spec, const struct dataset *data, int threads, struct sim **out,
+                 struct fault *fault)
+{
+    struct sim *s = NULL;
+    enum err e = begin(spec, &s, fault);
+    if (e)
+        return e;
+    if (!data)
+        e = sim_load_data(spec, &s->own_data, fault);
+    s->data = data ? data : s->own_data;
     if (!e)
         e = sim_register(s, fault);
     if (!e)
@@ -107,7 +133,7 @@ void sim_free(struct sim *s)
     if (s->blobs)
         s->blobs->ops->close(s->blobs);
     arch_free(s->arch);
-    dataset_free(s->data);
+    dataset_free(s->own_data);
     free(s->worker_ids);
     free(s->w_t);
     free(s->carried);

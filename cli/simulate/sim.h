@@ -13,14 +13,24 @@
 #include "common/base/arena.h"
 #include "common/base/buf.h"
 #include "common/base/err.h"
+#include "common/data/dataset.h"
 #include "server/store/records.h"
 
 struct sim;
 
-/* Checks the spec, loads its data and registers every device. `spec` is only read. Faults name the field, or
- * the data file. */
-enum err sim_new(const json_t *spec, int threads, struct sim **out, struct fault *fault) MUST_CHECK;
+/* Checks the spec, loads its data and registers every device. `spec` is only read. `data` is what the spec's
+ * "data" gives, which then outlives the simulation, or NULL: it loads its own. Faults name the field, or the
+ * data file. */
+enum err sim_new(const json_t *spec, const struct dataset *data, int threads, struct sim **out,
+                 struct fault *fault) MUST_CHECK;
 void sim_free(struct sim *s);
+
+/* Checks the spec, but not what lies in its "data", and gives the run as it would start, with every default
+ * in its spec; texts in the arena. */
+enum err sim_check(const json_t *spec, struct arena *arena, struct run_row *out,
+                   struct fault *fault) MUST_CHECK;
+/* The data of a spec. */
+enum err sim_load_data(const json_t *spec, struct dataset **out, struct fault *fault) MUST_CHECK;
 
 /* Goes on until there is nothing to do but tasks, and does those. ERR_CONFLICT when the run waits for
  * something that cannot come; the fault says for what. */

@@ -20,7 +20,8 @@ struct sim {
     struct sim_ids {
         uint64_t key, next;
     } ids;
-    struct dataset *data;
+    const struct dataset *data;
+    struct dataset *own_data; /* NULL where it is the caller's */
     struct sim_crew *crew;
     char run_id[ID_SIZE];
     char (*worker_ids)[ID_SIZE]; /* each holds at most LIMIT_DEVICES_PER_WORKER devices */

@@ -62,7 +62,7 @@ static void simulate(int threads, struct outcome *o, const char *const *sets)
     json_t *spec = spec_with(sets);
     log_init(LOG_ERROR, LOG_TEXT);
     *o = (struct outcome){.arena = ARENA_INIT(64 * MIB), .model = BUF_INIT(1 * MIB)};
-    o->err = sim_new(spec, threads, &s, &o->fault);
+    o->err = sim_new(spec, NULL, threads, &s, &o->fault);
     if (!o->err)
         o->err = go(s, o);
     if (!o->err)
