@@ -7,6 +7,7 @@ scenario_tests = \
 	tests/scenario/test_data.py \
 	tests/scenario/test_examples.py \
 	tests/scenario/test_golden.py \
+	tests/scenario/test_memory.py \
 	tests/scenario/test_pitfalls.py \
 	tests/scenario/test_bad_input.py \
 	tests/scenario/test_python_safetensors.py \
