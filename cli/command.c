@@ -51,7 +51,7 @@ static void print_command_help(const struct command *c)
 /* All commands, or those of one noun. */
 static void print_help(const char *noun)
 {
-    (void)printf("usage: fedlane %s [options]\n\n", noun ? noun : "COMMAND");
+    (void)printf("usage: fedlane %s%sCOMMAND [options]\n\n", noun ? noun : "", noun ? " " : "");
     for (size_t i = 0; i < num_commands; i++) {
         const struct command *c = &commands[i];
         char line[96];
@@ -127,6 +127,24 @@ static bool asks_for(int argc, char **argv, const char *name, const char *letter
     return false;
 }
 
+/* "help", "help run", "help run submit". */
+static enum err help_about(const char *noun, const char *verb, struct fault *fault)
+{
+    const struct command *c = noun ? command_find(noun, verb ? verb : "") : NULL;
+    if (noun && !c && (verb || !is_noun(noun)))
+        return command_unknown(noun, verb, fault);
+    if (c)
+        print_command_help(c);
+    else
+        print_help(noun);
+    return ERR_OK;
+}
+
+static const char *word_at(int argc, char **argv, int i)
+{
+    return i < argc ? argv[i] : NULL;
+}
+
 /* Takes the command's words out of argv. */
 static enum err find(int *argc, char **argv, const struct command **out, struct fault *fault)
 {
@@ -140,6 +158,8 @@ static enum err find(int *argc, char **argv, const struct command **out, struct 
         *out = command_find(noun, "");
         i = skip_options(*argc, argv, i);
     }
+    if (str_eq(noun, "help"))
+        return help_about(word_at(*argc, argv, i), word_at(*argc, argv, i + 1), fault);
     if (noun && !*out && i < *argc) {
         verb = argv[i];
         take_word(argc, argv, i);
@@ -147,7 +167,7 @@ static enum err find(int *argc, char **argv, const struct command **out, struct 
     }
     if (*out)
         return ERR_OK;
-    if (!noun || (wants_help && !verb && is_noun(noun)) || (str_eq(noun, "help") && !verb)) {
+    if (!noun || (wants_help && !verb && is_noun(noun))) {
         if (!wants_help && !noun)
             return fault_set(fault, ERR_USAGE, NULL, "which command? fedlane --help lists them");
         print_help(noun && is_noun(noun) ? noun : NULL);

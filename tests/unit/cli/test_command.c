@@ -112,6 +112,11 @@ START_TEST(test_help)
     ck_assert_int_eq(parse(&cli, "fedlane --help", &c), ERR_OK);
     ck_assert_int_eq(parse(&cli, "fedlane run -h", &c), ERR_OK);
     ck_assert_int_eq(parse(&cli, "fedlane help", &c), ERR_OK);
+    ck_assert_int_eq(parse(&cli, "fedlane help data", &c), ERR_OK);
+    ck_assert_int_eq(parse(&cli, "fedlane help data stats", &c), ERR_OK);
+    ck_assert_int_eq(parse(&cli, "fedlane help simulate", &c), ERR_OK);
+    ck_assert_int_eq(parse(&cli, "fedlane help data stat", &c), ERR_USAGE);
+    ck_assert_int_eq(parse(&cli, "fedlane help dat", &c), ERR_USAGE);
     ck_assert_int_eq(parse(&cli, "fedlane --version", &c), ERR_OK);
     ck_assert_ptr_null(c);
     (void)fflush(stdout);
