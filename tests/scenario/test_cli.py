@@ -269,6 +269,8 @@ def test_metrics(lab):
     items = json.loads(lab.cli("metrics", "get", "prox", "--metric", "train_loss", "--device", "aggregate", "--format", "json").stdout)
     assert [x["round"] for x in items] == list(range(6)), items
     assert [x["value"] for x in items] == [r["metrics"]["train_loss"] for r in lab.rounds(prox)]
+    tenth = json.loads(lab.cli("metrics", "get", "prox", "--metric", "test_accuracy_p10", "--format", "json").stdout)
+    assert [(x["ordinal"], x["value"]) for x in tenth] == [(None, r["metrics"]["test_accuracy_p10"]) for r in lab.rounds(prox)]
     late = json.loads(lab.cli("metrics", "get", "prox", "--metric", "train_loss", "--device", "3", "--since-round", "4",
                               "--format", "json").stdout)
     assert [(x["round"], x["ordinal"]) for x in late] == [(4, 3), (5, 3)], late
@@ -286,6 +288,10 @@ def test_metrics(lab):
         drawing = f.read()
     for word in ("avg", "prox", "sim", "train loss", "test accuracy (%)", "steps done in the round"):
         assert word in drawing, (word, titles)
+    lab.cli("metrics", "plot", prox, "--from-csv", lab.path("sim/metrics.csv"), "--metric", "test_accuracy_p10", "--metric",
+            "test_accuracy_p90", "-o", svg)
+    with open(svg) as f:
+        assert "10th percentile (%)" in f.read()
     png = lab.path("plot.png")
     lab.cli("metrics", "plot", prox, "--from-csv", lab.path("server.csv"), "--metric", "train_loss", "-o", png)
     with open(png, "rb") as f:
