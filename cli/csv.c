@@ -120,7 +120,8 @@ enum err csv_parse(char *text, struct arena *arena, struct csv *out, struct faul
     if (out->num_columns == 1 && !*out->titles[0])
         return fault_set(fault, ERR_BAD_FILE, NULL, "line 1: there are no titles");
     out->cells = arena_calloc(arena, max_rows * out->num_columns, sizeof *out->cells);
-    if (!out->cells)
+    out->lines = arena_calloc(arena, max_rows, sizeof *out->lines);
+    if (!out->cells || !out->lines)
         return ERR_NO_MEMORY;
     while (*r.at) {
         size_t line = r.line;
@@ -132,7 +133,7 @@ enum err csv_parse(char *text, struct arena *arena, struct csv *out, struct faul
         if (count != out->num_columns)
             return fault_set(fault, ERR_BAD_FILE, NULL, "line %zu: %zu fields, but there are %zu titles",
                              line, count, out->num_columns);
-        out->num_rows++;
+        out->lines[out->num_rows++] = line;
     }
     return ERR_OK;
 }

@@ -18,6 +18,7 @@ struct csv {
     const char **titles;
     size_t num_columns, num_rows;
     const char **cells; /* [num_rows][num_columns] */
+    size_t *lines;      /* [num_rows]: counted from 1, the titles being the first */
 };
 
 /* Reads a whole text, whose quotes are undone in place; everything else lies in the arena. A title line is

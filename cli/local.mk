@@ -32,7 +32,11 @@ libfedlane_cli_a_SOURCES = \
 	cli/simulate/sim_record.c cli/simulate/sim_record.h \
 	cli/simulate/sim_register.c \
 	cli/simulate/sim_report.c cli/simulate/sim_report.h \
+	cli/simulate/sim_model.c \
+	cli/simulate/sim_systems.c cli/simulate/sim_systems.h \
 	cli/simulate/sim_tasks.c \
+	cli/simulate/sim_time.c cli/simulate/sim_time.h \
+	cli/simulate/sim_trace.c cli/simulate/sim_trace.h \
 	cli/simulate/simulate.c \
 	cli/plot/gnuplot.c cli/plot/gnuplot.h \
 	cli/plot/script.c cli/plot/script.h \

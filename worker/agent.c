@@ -7,6 +7,7 @@
 #include "common/crypto/random.h"
 #include "common/http/retry.h"
 #include "worker/agent_impl.h"
+#include "worker/upload_time.h"
 
 /* Retries of what is asked for again and again stay this close together: 8 s at most. */
 #define MAX_RETRY_STEP 5
@@ -145,7 +146,7 @@ enum err agent_new(const struct agent_config *config, struct agent **out, struct
     if (!a)
         return fault_set(fault, ERR_NO_MEMORY, NULL, "not enough memory");
     a->config = *config;
-    a->upload_ms = 200;
+    a->upload_ms = UPLOAD_MS_START;
     atomic_init(&a->stop_requested, false);
     enum err e = start_parts(a, fault);
     if (e) {

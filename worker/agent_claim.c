@@ -9,6 +9,7 @@
 #include "common/json/json_spec.h"
 #include "worker/agent_impl.h"
 #include "worker/job_run.h"
+#include "worker/upload_time.h"
 
 #define WAIT_S 30
 /* The reply comes a little after the wait. */
@@ -21,10 +22,8 @@ static int64_t deadline_of(const struct agent *a, const struct job *job)
 {
     if (job->task.time_left_ms < 0)
         return INT64_MAX;
-    double left_ms = (double)job->task.time_left_ms, reserve_ms = 2 * a->upload_ms + 50;
-    if (reserve_ms > left_ms / 2)
-        reserve_ms = left_ms / 2;
-    return job->received_ns + (int64_t)((left_ms - reserve_ms) * 1e6);
+    double work_ms = upload_work_ms((double)job->task.time_left_ms, a->upload_ms);
+    return job->received_ns + (int64_t)(work_ms * 1e6);
 }
 
 /* The server thinks that we lost the task we already hold: its new attempt takes the place of the old one. */

@@ -8,6 +8,7 @@
 #include "common/base/str.h"
 #include "worker/agent_impl.h"
 #include "worker/job_run.h"
+#include "worker/upload_time.h"
 
 /* On their way at the same time. */
 #define MAX_ACTIVE       16
@@ -177,7 +178,7 @@ static void note_receipt(struct agent *a, const struct sending *s, const struct 
 {
     const struct report *r = &s->report;
     if (r->route == REPORT_UPDATE && str_eq(r->media_type, MEDIA_SAFETENSORS))
-        a->upload_ms = 0.7 * a->upload_ms + 0.3 * (double)response->duration_ms;
+        a->upload_ms = upload_ms_next(a->upload_ms, (double)response->duration_ms);
     log_debug("worker", "task %s: round %lld, device %lld: %s of %zu bytes taken, %lld ms", r->task_id,
               (long long)r->round, (long long)r->ordinal, r->route == REPORT_FAIL ? "failure" : "update",
               r->size, (long long)response->duration_ms);

@@ -162,9 +162,24 @@ static int64_t next_slice(int64_t steps, int64_t took_ns)
     return fit < 1 ? 1 : (int64_t)(fit < most ? fit : most);
 }
 
-/* Steps until something ends them. `budget` is in steps, -1 for none. */
-static enum err step_until_stopped(const struct work *w, int64_t budget)
+/* How many steps may be done at most, -1 for any number; and what it means when they are. */
+static int64_t budget_of(const struct work *w, enum work_stop *out_stop)
 {
+    int64_t budget = w->task->max_steps;
+    const int64_t *deadline = w->control->deadline_steps;
+    *out_stop = STOP_BUDGET;
+    if (deadline && (budget < 0 || *deadline < budget)) {
+        *out_stop = STOP_DEADLINE;
+        budget = *deadline;
+    }
+    return budget;
+}
+
+/* Steps until something ends them. */
+static enum err step_until_stopped(const struct work *w)
+{
+    enum work_stop budget_stop;
+    int64_t budget = budget_of(w, &budget_stop);
     const struct trainer_ops *ops = w->runner->cache.ops;
     struct trainer *t = w->slot->trainer;
     struct task_result *r = w->result;
@@ -177,7 +192,9 @@ static enum err step_until_stopped(const struct work *w, int64_t budget)
         enum task_order order = ORDER_GO_ON;
         if (is_done)
             r->stop = STOP_COMPLETED;
-        else if (left <= 0 || (double)(now - start) / 1e9 >= w->task->max_seconds)
+        else if (left <= 0)
+            r->stop = budget_stop;
+        else if ((double)(now - start) / 1e9 >= w->task->max_seconds)
             r->stop = STOP_BUDGET;
         else if ((order = ask(w)) == ORDER_CANCEL) {
             r->outcome = WORK_CANCELLED;
@@ -240,13 +257,13 @@ static struct train_job job_of(const struct worker_task *task)
 static bool skip_dropped_work(const struct work *w, const struct train_job *job)
 {
     struct task_result *r = w->result;
-    int64_t steps = train_job_steps(job, (int64_t)w->device->num_train);
-    if (!w->control->skip_dropped_work || w->task->accept_partial || w->task->max_steps < 0 ||
-        w->task->max_steps >= steps)
+    enum work_stop stop;
+    int64_t steps = train_job_steps(job, (int64_t)w->device->num_train), budget = budget_of(w, &stop);
+    if (!w->control->skip_dropped_work || w->task->accept_partial || budget < 0 || budget >= steps)
         return false;
     r->progress.steps_assigned = steps;
-    r->progress.steps_done = w->task->max_steps;
-    r->stop = STOP_BUDGET;
+    r->progress.steps_done = budget;
+    r->stop = stop;
     judge(w);
     return true;
 }
@@ -268,7 +285,7 @@ static void train(const struct work *w)
              fault.detail[0] ? fault.detail : "the training could not be started");
         return;
     }
-    e = step_until_stopped(w, w->task->max_steps);
+    e = step_until_stopped(w);
     if (!e && r->outcome != WORK_CANCELLED)
         e = ops->snapshot(t, w->slot->values, &r->progress);
     ops->end(t);

@@ -50,6 +50,8 @@ struct task_control {
      * than the job. Its steps_done and evaluations are the same, the losses and norms of the work are not
      * known. */
     bool skip_dropped_work;
+    /* After so many steps the deadline has come, whatever the clock says. NULL: it does not come so. */
+    const int64_t *deadline_steps;
 };
 
 /* -- result ---------------------------------------------------------------------------------------------- */

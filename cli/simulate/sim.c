@@ -5,9 +5,6 @@
 #include "common/base/rng.h"
 #include "common/base/str.h"
 
-/* Any time but 0, which the store takes as "not yet". */
-#define START_MS 86400000
-
 /* -- time and ids ---------------------------------------------------------------------------------------- */
 
 /* The last bytes count up, so that ids sort by age although the clock hardly moves: the store is faster so.
@@ -29,13 +26,14 @@ static enum err open_core(struct sim *s, struct fault *fault)
         e = blobs_memory_open(&s->blobs);
     if (e)
         return e;
-    s->clock.ms = START_MS;
+    s->clock.ms = SIM_START_MS;
     const struct core_config config = {.store = s->store,
                                        .blobs = s->blobs,
                                        .clock = clock_fake(&s->clock),
                                        .entropy = {fill_ids, &s->ids},
                                        .heartbeat_ms = 1000,
-                                       .without_presence = true};
+                                       .without_presence = true,
+                                       .is_simulated = true};
     e = core_new(&config, &s->core);
     return e ? e : core_recover(s->core, fault);
 }
@@ -78,6 +76,7 @@ static enum err begin(const json_t *spec, struct sim **out, struct fault *fault)
         return ERR_NO_MEMORY;
     uint64_t seed = (uint64_t)json_integer_value(json_object_get(spec, "seed"));
     s->w_version = -1;
+    s->offers = ARENA_INIT(SIM_ARENA_MAX);
     s->ids.key = rng_key(seed, RNG_SIMULATED_IDS, 0, 0, 0);
     enum err e = open_core(s, fault);
     if (!e)
@@ -111,6 +110,8 @@ enum err sim_new(const json_t *spec, const struct dataset *data, int threads, st
         e = sim_load_data(spec, &s->own_data, fault);
     s->data = data ? data : s->own_data;
     if (!e)
+        e = sim_systems_load(spec, s->data, &s->systems, fault);
+    if (!e)
         e = sim_register(s, fault);
     if (!e)
         e = sim_crew_new(s->data, threads, &s->crew);
@@ -127,6 +128,8 @@ void sim_free(struct sim *s)
     if (!s)
         return;
     sim_crew_free(s->crew);
+    sim_drop_tasks(s);
+    sim_systems_release(&s->systems);
     core_free(s->core);
     if (s->store)
         s->store->ops->close(s->store);
@@ -186,39 +189,95 @@ enum err sim_rounds(struct sim *s, int64_t after, struct arena *arena, struct ro
     return e;
 }
 
+struct round_reading {
+    struct sim *s;
+    struct arena *arena;
+    int64_t n;
+    struct round_row *out;
+};
+
+static enum err read_round(struct store_txn *txn, void *arg)
+{
+    struct round_reading *r = arg;
+    record_init(RECORD_ROUND, r->out);
+    r->out->run_id = r->s->run_id;
+    r->out->n = r->n;
+    enum err e = store_get(txn, RECORD_ROUND, r->arena, r->out);
+    return e == ERR_NOT_FOUND ? ERR_OK : e; /* a run that still waits for its devices */
+}
+
+static enum err read_open_round(struct sim *s, struct arena *arena, int64_t n, struct round_row *out)
+{
+    struct round_reading r = {.s = s, .arena = arena, .n = n, .out = out};
+    return s->store->ops->read(s->store, read_round, &r);
+}
+
 /* -- going on -------------------------------------------------------------------------------------------- */
 
-/* Nothing can be done now: what the clock will bring, or an end. */
-static enum err turn_clock(struct sim *s, int64_t next_ms, const struct run_row *run, struct fault *fault)
+static enum err stuck(const struct sim *s, const struct run_row *run, struct fault *fault)
 {
-    if (next_ms == INT64_MAX && run->status == RUN_WAITING_FOR_DEVICES &&
-        str_eq(run->dataset, dataset_name(s->data)))
+    if (run->status == RUN_WAITING_FOR_DEVICES && str_eq(run->dataset, dataset_name(s->data)))
         return fault_set(
             fault, ERR_CONFLICT, "selection",
             "the run cannot start: %s; lower selection.population or selection.devices_per_round, or "
             "give the data more devices",
             run->status_reason);
-    if (next_ms == INT64_MAX)
-        return fault_set(fault, ERR_CONFLICT, NULL, "the run cannot go on: %s", run->status_reason);
-    s->clock.ms = next_ms > s->clock.ms ? next_ms : s->clock.ms + 1;
+    if (s->num_jobs > 0)
+        return fault_set(fault, ERR_CONFLICT, "reporting.deadline_s",
+                         "the run cannot go on after %.3f simulated seconds: %s; device %lld never comes "
+                         "online again for long enough, and there is no deadline to go on without it: set "
+                         "reporting.deadline_s, or let the trace go on",
+                         (double)s->now_ns / 1e9, run->status_reason, (long long)s->jobs[0].task.ordinal);
+    return fault_set(fault, ERR_CONFLICT, NULL, "the run cannot go on: %s", run->status_reason);
+}
+
+/* Nothing can be done now: to what the devices or the core's clock bring next. What comes at the same moment
+ * as the end of a round is in time. */
+static enum err turn_clock(struct sim *s, int64_t core_ms, const struct run_row *run, struct fault *fault)
+{
+    int64_t core_ns = core_ms == INT64_MAX ? SIM_NEVER : (core_ms - SIM_START_MS) * SIM_MS_NS,
+            task_ns = sim_next_ns(s);
+    int64_t next_ns = task_ns < core_ns ? task_ns : core_ns;
+    if (next_ns == SIM_NEVER)
+        return stuck(s, run, fault);
+    s->now_ns = next_ns > s->now_ns ? next_ns : s->now_ns + SIM_MS_NS;
+    s->clock.ms = SIM_START_MS + s->now_ns / SIM_MS_NS;
     return ERR_OK;
+}
+
+/* Tasks come before what the core's clock brings at the same moment. */
+static enum err go_on(struct sim *s, struct arena *arena, const struct run_row *run, int64_t core_ms,
+                      struct fault *fault)
+{
+    struct round_row round;
+    size_t count = 0;
+    enum err e = sim_claim_tasks(s, run->round, fault);
+    if (!e)
+        e = read_open_round(s, arena, run->round, &round);
+    if (!e)
+        e = sim_do_tasks(s, &round, &count, fault);
+    if (e || count > 0)
+        return e;
+    e = turn_clock(s, core_ms, run, fault);
+    return e ? e : sim_do_tasks(s, &round, &count, fault);
 }
 
 enum err sim_step(struct sim *s, bool *out_is_finished, struct fault *fault)
 {
     struct arena arena = ARENA_INIT(SIM_ARENA_MAX);
     struct run_row run = {0};
-    int64_t next_ms;
-    size_t num_tasks = 0;
-    enum err e = core_advance(s->core, &next_ms);
+    int64_t core_ms;
+    enum err e = core_advance(s->core, &core_ms);
     if (!e)
         e = sim_run(s, &arena, &run);
     *out_is_finished = !e && run.status == RUN_FINISHED;
-    if (!e && !*out_is_finished) {
-        e = sim_do_tasks(s, &num_tasks, fault);
-        if (!e && num_tasks == 0)
-            e = turn_clock(s, next_ms, &run, fault);
-    }
+    if (!e && !*out_is_finished)
+        e = go_on(s, &arena, &run, core_ms, fault);
     arena_release(&arena);
     return e;
+}
+
+int64_t sim_start_ms(const struct sim *s)
+{
+    return s->systems.is_timed ? SIM_START_MS : -1;
 }

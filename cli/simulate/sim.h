@@ -32,7 +32,8 @@ enum err sim_check(const json_t *spec, struct arena *arena, struct run_row *out,
 /* The data of a spec. */
 enum err sim_load_data(const json_t *spec, struct dataset **out, struct fault *fault) MUST_CHECK;
 
-/* Goes on until there is nothing to do but tasks, and does those. ERR_CONFLICT when the run waits for
+/* Goes on until there is nothing to do but tasks, and does those that are due, or turns the clock to the next
+ * ones. ERR_CONFLICT when the run waits for
  * something that cannot come; the fault says for what. */
 enum err sim_step(struct sim *s, bool *out_is_finished, struct fault *fault) MUST_CHECK;
 
@@ -41,6 +42,8 @@ enum err sim_run(struct sim *s, struct arena *arena, struct run_row *out) MUST_C
 /* The closed rounds behind number `after` (-1: all), ascending, in the arena. */
 enum err sim_rounds(struct sim *s, int64_t after, struct arena *arena, struct round_row **out,
                     size_t *out_count) MUST_CHECK;
+/* When simulated time began, in the milliseconds of the rows; -1 where the run has none. */
+int64_t sim_start_ms(const struct sim *s);
 /* Appends the newest model's safetensors file. */
 enum err sim_model(struct sim *s, struct buf *out) MUST_CHECK;
 

@@ -34,8 +34,9 @@ void sim_job_release(struct sim_job *job)
 /* What a task leaves behind must be its own: the runner's values are gone with its next task. */
 static enum err keep_result(struct sim_job *job, struct task_result *result)
 {
-    /* How long it took is no property of the run, and budgets must not follow it. */
-    result->compute_ms = NAN;
+    /* How long it really took is no property of the run, and budgets must not follow it. */
+    result->compute_ms = job->timing.compute_ms;
+    result->download_ms = job->timing.download_ms;
     job->outcome = result->outcome;
     memcpy(job->code, result->code, sizeof job->code);
     memcpy(job->detail, result->detail, sizeof job->detail);
@@ -45,7 +46,10 @@ static enum err keep_result(struct sim_job *job, struct task_result *result)
 
 static void run_job(struct task_runner *runner, struct sim_job *job, const float *w_t)
 {
-    static const struct task_control control = {.skip_dropped_work = true};
+    const struct sim_timing *timing = &job->timing;
+    const struct task_control control = {.skip_dropped_work = true,
+                                         .deadline_steps =
+                                             timing->deadline_steps < 0 ? NULL : &timing->deadline_steps};
     struct task_result result;
     job->arena = ARENA_INIT(METADATA_MAX);
     job->file = BUF_INIT((size_t)LIMIT_MODEL_BYTES);

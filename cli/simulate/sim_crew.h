@@ -2,6 +2,7 @@
 #ifndef FEDLANE_CLI_SIMULATE_SIM_CREW_H
 #define FEDLANE_CLI_SIMULATE_SIM_CREW_H
 
+#include "cli/simulate/sim_time.h"
 #include "worker/task_runner.h"
 
 /* A task, and what came of it. */
@@ -10,7 +11,10 @@ struct sim_job {
     const char *worker_id; /* who claimed it; borrowed */
     int64_t work;          /* in examples, roughly */
 
-    bool is_done; /* the crew's, until sim_crew_wait has returned */
+    struct sim_timing timing;
+    bool is_over; /* handed in and released */
+
+    bool is_done; /* it has run; the crew's between sim_crew_begin and sim_crew_wait */
     enum err err; /* the result could not even be kept */
     enum work_outcome outcome;
     char code[32], detail[512]; /* unless the outcome is WORK_UPDATE */

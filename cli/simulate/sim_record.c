@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cli/out_file.h"
-#include "cli/simulate/sim_report.h"
 #include "common/base/limits.h"
 
 #define CSV_MAX (256 * MIB)
@@ -14,6 +13,7 @@
 enum err sim_record_init(struct sim_record *r, struct sim *sim)
 {
     *r = (struct sim_record){.sim = sim, .csv = BUF_INIT(CSV_MAX), .last_round = -1};
+    sim_targets_init(&r->targets, sim_start_ms(sim));
     return sim_csv_titles(&r->csv);
 }
 
@@ -29,9 +29,10 @@ void sim_record_release(struct sim_record *r)
 static enum err take_round(struct sim_record *r, const struct round_row *row, sim_round_fn on_round,
                            void *ctx)
 {
-    json_t *round = sim_round_json(row);
+    json_t *round = sim_round_json(row, r->targets.start_ms);
     if (!round)
         return ERR_NO_MEMORY;
+    sim_targets_add(&r->targets, row, round);
     if (row->type == ROUND_FINAL && !r->last)
         r->last = json_incref(round);
     r->last_round = row->n;
@@ -63,7 +64,7 @@ enum err sim_record_end(struct sim_record *r, struct arena *arena, struct run_ro
     enum err e = sim_run(r->sim, arena, out_run);
     if (e)
         return e;
-    *out_final = sim_final_json(out_run, r->last);
+    *out_final = sim_final_json(out_run, r->last, &r->targets);
     return *out_final ? ERR_OK : ERR_NO_MEMORY;
 }
 

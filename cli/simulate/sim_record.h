@@ -4,11 +4,13 @@
 
 #include <jansson.h>
 #include "cli/simulate/sim.h"
+#include "cli/simulate/sim_report.h"
 #include "common/base/buf.h"
 
 struct sim_record {
-    struct sim *sim;    /* borrowed */
-    struct buf csv;     /* metrics.csv so far */
+    struct sim *sim; /* borrowed */
+    struct buf csv;  /* metrics.csv so far */
+    struct sim_targets targets;
     int64_t last_round; /* the newest one in it; -1: none */
     json_t *last;       /* the round of type "final"; NULL until it is there */
 };

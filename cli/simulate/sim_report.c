@@ -28,13 +28,22 @@ static void put_metric(json_t **object, const json_t *metrics, const char *name)
     put(object, name, value ? json_incref(value) : json_null());
 }
 
-json_t *sim_round_json(const struct round_row *r)
+static json_t *seconds(int64_t from_ms, int64_t to_ms)
+{
+    return json_num((double)(to_ms - from_ms) / 1000);
+}
+
+json_t *sim_round_json(const struct round_row *r, int64_t start_ms)
 {
     json_t *metrics = json_loads(r->metrics, 0, NULL);
     json_t *o = json_pack("{s:I, s:s, s:s}", "round", (json_int_t)r->n, "type", round_type_name(r->type),
                           "outcome", round_outcome_name(r->outcome));
     if (*r->reason)
         put(&o, "reason", json_string(r->reason));
+    if (start_ms >= 0) {
+        put(&o, "time_s", seconds(start_ms, r->closed_at));
+        put(&o, "duration_s", seconds(r->opened_at, r->closed_at));
+    }
     put_metric(&o, metrics, "train_loss");
     put_metric(&o, metrics, "test_accuracy");
     put_number(&o, "proximal_mu", r->proximal_mu);
@@ -65,7 +74,44 @@ json_t *sim_round_json(const struct round_row *r)
     return o;
 }
 
-json_t *sim_final_json(const struct run_row *run, const json_t *last)
+void sim_targets_init(struct sim_targets *t, int64_t start_ms)
+{
+    *t = (struct sim_targets){.start_ms = start_ms};
+    for (size_t i = 0; i < SIM_NUM_TARGETS; i++)
+        t->rounds[i] = -1;
+}
+
+void sim_targets_add(struct sim_targets *t, const struct round_row *round, const json_t *json)
+{
+    double accuracy;
+    const json_t *value = json_object_get(json, "test_accuracy");
+    if (!json_is_number(value) || json_num_read(value, &accuracy) != ERR_OK)
+        return;
+    for (size_t i = 0; i < SIM_NUM_TARGETS; i++) {
+        /* As 0.3 is written, not 3 * 0.1. */
+        bool is_reached = accuracy >= (double)(i + 1) / 10;
+        if (!is_reached || t->rounds[i] >= 0)
+            continue;
+        t->rounds[i] = round->n;
+        t->at_ms[i] = round->opened_at;
+    }
+}
+
+/* {"0.1": ..., ...}; null where it was not reached. */
+static json_t *targets_json(const struct sim_targets *t, bool in_seconds)
+{
+    json_t *o = json_object();
+    for (size_t i = 0; i < SIM_NUM_TARGETS; i++) {
+        const char name[] = {'0', '.', (char)('1' + i), '\0'};
+        json_t *value = t->rounds[i] < 0 ? json_null()
+                        : in_seconds     ? seconds(t->start_ms, t->at_ms[i])
+                                         : json_integer(t->rounds[i]);
+        put(&o, name, value);
+    }
+    return o;
+}
+
+json_t *sim_final_json(const struct run_row *run, const json_t *last, const struct sim_targets *targets)
 {
     json_t *o = last ? json_deep_copy(last) : json_pack("{s:s}", "type", "final");
     if (!last) {
@@ -76,6 +122,11 @@ json_t *sim_final_json(const struct run_row *run, const json_t *last)
     put(&o, "outcome", json_string(run_outcome_name(run->outcome)));
     put(&o, "status_reason", json_string(run->status_reason));
     put(&o, "rounds", json_integer(run->round));
+    put(&o, "rounds_to_accuracy", targets_json(targets, false));
+    if (targets->start_ms >= 0) {
+        put(&o, "time_s", seconds(targets->start_ms, run->finished_at));
+        put(&o, "time_to_accuracy", targets_json(targets, true));
+    }
     put(&o, "deterministic", json_boolean(run->is_deterministic));
     if (!run->is_deterministic)
         put(&o, "nondeterminism", json_string(run->nondeterminism));
@@ -99,6 +150,8 @@ static const char *const csv_columns[] = {
     "round",
     "type",
     "outcome",
+    "time_s",
+    "duration_s",
     "metrics.train_loss",
     "metrics.test_loss",
     "metrics.test_accuracy",

@@ -1,29 +1,24 @@
-/* One batch of tasks: claimed, run, handed in. */
+/* Tasks on their way: claimed, begun, run and handed in, each at its time. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cli/simulate/sim_impl.h"
+#include "worker/upload_time.h"
 
 /* -- claiming -------------------------------------------------------------------------------------------- */
-
-struct batch {
-    struct arena arena; /* of the offers' texts */
-    struct sim_job *jobs;
-    size_t num_jobs;
-};
-
-static void batch_release(struct batch *b)
-{
-    for (size_t i = 0; i < b->num_jobs; i++)
-        sim_job_release(&b->jobs[i]);
-    free(b->jobs);
-    arena_release(&b->arena);
-}
 
 static void job_init(struct sim_job *job, const struct task_offer *offer, const char *worker_id)
 {
     const struct task_row *t = &offer->task;
-    *job = (struct sim_job){.worker_id = worker_id};
+    *job = (struct sim_job){
+        .worker_id = worker_id,
+        .timing = {.steps = t->max_steps,
+                   .steps_assigned = t->steps_assigned,
+                   .accept_partial = offer->accept_partial,
+                   .deadline_steps = -1,
+                   .download_ms = NAN,
+                   .compute_ms = NAN},
+    };
     struct worker_task *task = &job->task;
     worker_task_init(task);
     task->task_id = t->id;
@@ -57,9 +52,19 @@ static void job_init(struct sim_job *job, const struct task_offer *offer, const 
                 (task->type == WORK_TRAIN ? 3 * t->max_steps * offer->batch_size : 0);
 }
 
-static enum err claim(struct sim *s, const char *worker_id, struct batch *b, struct fault *fault)
+/* An evaluation is the experimenter's measurement: it takes no time and needs nobody online. */
+static void place_in_time(struct sim *s, struct sim_job *job)
 {
-    struct op_task_claim op = {.base = {.core = s->core, .arena = &b->arena, .caller = ""},
+    struct sim_timing *t = &job->timing;
+    bool takes_time = s->systems.is_timed && job->task.type == WORK_TRAIN;
+    t->has_started = !takes_time;
+    t->next_ns = takes_time ? sim_online_from(sim_systems_device(&s->systems, job->task.ordinal), s->now_ns)
+                            : s->now_ns;
+}
+
+static enum err claim(struct sim *s, const char *worker_id, struct fault *fault)
+{
+    struct op_task_claim op = {.base = {.core = s->core, .arena = &s->offers, .caller = ""},
                                .worker_id = worker_id,
                                .device_id = "",
                                .max = LIMIT_CLAIM};
@@ -70,86 +75,123 @@ static enum err claim(struct sim *s, const char *worker_id, struct batch *b, str
     }
     if (op.out_count == 0)
         return ERR_OK;
-    struct sim_job *jobs = realloc(b->jobs, (b->num_jobs + op.out_count) * sizeof *jobs);
+    struct sim_job *jobs = realloc(s->jobs, (s->num_jobs + op.out_count) * sizeof *jobs);
     if (!jobs)
         return ERR_NO_MEMORY;
-    b->jobs = jobs;
-    for (size_t i = 0; i < op.out_count; i++)
-        job_init(&jobs[b->num_jobs++], &op.out[i], worker_id);
+    s->jobs = jobs;
+    for (size_t i = 0; i < op.out_count; i++) {
+        struct sim_job *job = &jobs[s->num_jobs++];
+        job_init(job, &op.out[i], worker_id);
+        place_in_time(s, job);
+    }
     return ERR_OK;
 }
 
-/* -- the model ------------------------------------------------------------------------------------------- */
-
-struct model_reading {
-    struct sim *s;
-    struct arena *arena;
-    int64_t version;
-    struct model_row model;
-};
-
-static enum err read_model(struct store_txn *txn, void *arg)
+/* What belongs to a round that is over; its devices learn of it at once. */
+static void drop_old(struct sim *s, int64_t round)
 {
-    struct model_reading *r = arg;
-    record_init(RECORD_MODEL, &r->model);
-    r->model.run_id = r->s->run_id;
-    r->model.version = r->version;
-    enum err e = store_get(txn, RECORD_MODEL, r->arena, &r->model);
-    return !e && !r->s->arch ? core_run_arch(txn, r->s->run_id, r->arena, &r->s->arch) : e;
-}
-
-static enum err read_file(struct sim *s, int64_t version, struct buf *out)
-{
-    struct arena arena = ARENA_INIT(SIM_ARENA_MAX);
-    struct model_reading r = {.s = s, .arena = &arena, .version = version};
-    enum err e = s->store->ops->read(s->store, read_model, &r);
-    size_t size = (size_t)r.model.size_bytes;
-    if (!e)
-        e = buf_reserve(out, size);
-    if (!e)
-        e = s->blobs->ops->read(s->blobs, r.model.blob_id, 0, out->data + out->len, size);
-    if (!e)
-        out->len += size;
-    arena_release(&arena);
-    return e;
-}
-
-static enum err alloc_params(struct sim *s)
-{
-    const struct tensor_table *t = &s->arch->tensors;
-    if (!s->w_t)
-        s->w_t = calloc(t->num_params > 0 ? (size_t)t->num_params : 1, sizeof *s->w_t);
-    if (!s->carried)
-        s->carried = calloc(t->carried_bytes > 0 ? (size_t)t->carried_bytes : 1, 1);
-    return s->w_t && s->carried ? ERR_OK : ERR_NO_MEMORY;
-}
-
-enum err sim_load_model(struct sim *s, int64_t version, struct fault *fault)
-{
-    struct arena arena = ARENA_INIT(SIM_ARENA_MAX);
-    struct buf file = BUF_INIT((size_t)LIMIT_MODEL_BYTES);
-    enum err e = version == s->w_version ? ERR_OK : read_file(s, version, &file);
-    if (!e && version != s->w_version) {
-        e = alloc_params(s);
-        if (!e)
-            e = safetensors_decode(file.data, file.len, &s->arch->tensors, "", &arena, s->w_t, s->carried,
-                                   NULL, fault);
-        s->w_version = e ? -1 : version;
+    size_t kept = 0;
+    for (size_t i = 0; i < s->num_jobs; i++) {
+        if (s->jobs[i].task.round == round)
+            s->jobs[kept++] = s->jobs[i];
+        else
+            sim_job_release(&s->jobs[i]);
     }
-    buf_release(&file);
-    arena_release(&arena);
+    s->num_jobs = kept;
+    if (kept == 0)
+        arena_release(&s->offers);
+}
+
+void sim_drop_tasks(struct sim *s)
+{
+    drop_old(s, -1);
+    free(s->jobs);
+    s->jobs = NULL;
+}
+
+enum err sim_claim_tasks(struct sim *s, int64_t round, struct fault *fault)
+{
+    enum err e = ERR_OK;
+    drop_old(s, round);
+    for (size_t i = 0; i < s->num_workers && !e; i++)
+        e = claim(s, s->worker_ids[i], fault);
     return e;
 }
 
-enum err sim_model(struct sim *s, struct buf *out)
+/* -- time ------------------------------------------------------------------------------------------------ */
+
+int64_t sim_next_ns(const struct sim *s)
 {
-    struct arena arena = ARENA_INIT(SIM_ARENA_MAX);
-    struct run_row run;
-    enum err e = sim_run(s, &arena, &run);
-    if (!e)
-        e = read_file(s, run.model_version, out);
-    arena_release(&arena);
-    return e;
+    int64_t next_ns = SIM_NEVER;
+    for (size_t i = 0; i < s->num_jobs; i++)
+        if (s->jobs[i].timing.next_ns < next_ns)
+            next_ns = s->jobs[i].timing.next_ns;
+    return next_ns;
+}
+
+static int64_t moment(int64_t core_ms)
+{
+    return core_ms ? (core_ms - SIM_START_MS) * SIM_MS_NS : SIM_NEVER;
+}
+
+static enum err begin_tasks(struct sim *s, const struct round_row *round, struct fault *fault)
+{
+    for (size_t i = 0; i < s->num_jobs; i++) {
+        struct sim_job *job = &s->jobs[i];
+        if (job->timing.has_started || job->timing.next_ns > s->now_ns)
+            continue;
+        enum err e = sim_load_model(s, job->task.model_version, fault);
+        if (e)
+            return e;
+        job->timing.model_bytes = s->w_bytes;
+        job->timing.deadline_ns = moment(round->deadline_at);
+        sim_timing_start(&job->timing, sim_systems_device(&s->systems, job->task.ordinal), s->now_ns);
+    }
+    return ERR_OK;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const struct sim_job *x = a, *y = b;
+    if (x->task.ordinal != y->task.ordinal)
+        return x->task.ordinal < y->task.ordinal ? -1 : 1;
+    return (int)x->task.type - (int)y->task.type;
+}
+
+static bool is_due(const struct sim_job *job, int64_t ns)
+{
+    return job->timing.has_started && job->timing.next_ns <= ns;
+}
+
+/* Brings the jobs that are due by then and have not run to the end of the list. Returns where they begin. */
+static size_t choose(struct sim *s, int64_t ns)
+{
+    size_t first = s->num_jobs;
+    for (size_t i = s->num_jobs; i-- > 0;) {
+        if (s->jobs[i].is_done || !is_due(&s->jobs[i], ns))
+            continue;
+        struct sim_job job = s->jobs[i];
+        s->jobs[i] = s->jobs[--first];
+        s->jobs[first] = job;
+    }
+    if (first < s->num_jobs)
+        qsort(&s->jobs[first], s->num_jobs - first, sizeof *s->jobs, ascending);
+    return first;
+}
+
+/* Starts the crew where something that is due has not run. Not only on that, so that all threads have work:
+ * what the devices do does not depend on each other. But not on what comes too late. */
+static enum err run_tasks(struct sim *s, const struct round_row *round, struct fault *fault)
+{
+    if (choose(s, s->now_ns) == s->num_jobs)
+        return ERR_OK;
+    int64_t end_ns = moment(round->grace_until);
+    if (end_ns == SIM_NEVER)
+        end_ns--; /* whose answer never comes needs no run */
+    size_t first = choose(s, end_ns > s->now_ns ? end_ns : s->now_ns);
+    /* All of one round, so all of one model. */
+    enum err e = sim_load_model(s, s->jobs[first].task.model_version, fault);
+    return e ? e : sim_crew_begin(s->crew, &s->jobs[first], s->num_jobs - first, s->w_t);
 }
 
 /* -- handing in ------------------------------------------------------------------------------------------ */
@@ -211,6 +253,10 @@ static enum err hand_in(struct sim *s, struct sim_job *job, struct fault *fault)
         e = task_report_parse(job->metadata, job->num_metadata, true, &arena, report, &used->fault);
     if (!e)
         e = is_update ? hand_in_update(s, job, &update) : hand_in_failure(s, job, &failure);
+    if (!e && is_update && s->systems.is_timed && job->task.type == WORK_TRAIN) {
+        struct sim_device *d = sim_systems_device(&s->systems, job->task.ordinal);
+        d->upload_ms = upload_ms_next(d->upload_ms, job->timing.upload_ms);
+    }
     /* With over-selection the round may have gone on without this one; then it may even be forgotten. */
     if (e == ERR_STALE_ROUND || e == ERR_RUN_NOT_RUNNING || e == ERR_NOT_FOUND)
         e = ERR_OK;
@@ -220,42 +266,53 @@ static enum err hand_in(struct sim *s, struct sim_job *job, struct fault *fault)
     return e;
 }
 
-static int ascending(const void *a, const void *b)
+static int ascending_due(const void *a, const void *b)
 {
-    const struct sim_job *x = a, *y = b;
-    if (x->task.ordinal != y->task.ordinal)
-        return x->task.ordinal < y->task.ordinal ? -1 : 1;
-    return (int)x->task.type - (int)y->task.type;
+    return ascending(*(struct sim_job *const *)a, *(struct sim_job *const *)b);
 }
 
-/* What is handed in already is handed in while the crew still works on the rest. */
-static enum err run_and_hand_in(struct sim *s, struct batch *b, struct fault *fault)
+/* The crew still works on the rest meanwhile, so no job changes its place. */
+static enum err hand_in_due(struct sim *s, size_t *out_count, struct fault *fault)
 {
-    qsort(b->jobs, b->num_jobs, sizeof *b->jobs, ascending);
-    enum err e = sim_crew_begin(s->crew, b->jobs, b->num_jobs, s->w_t);
-    while (!e && s->num_forgotten < b->jobs[0].task.round)
-        e = sim_forget(s, s->num_forgotten++);
-    for (size_t i = 0; i < b->num_jobs && !e; i++) {
-        sim_crew_wait(s->crew, &b->jobs[i]);
-        e = hand_in(s, &b->jobs[i], fault);
-        sim_job_release(&b->jobs[i]);
+    struct sim_job **due = calloc(s->num_jobs ? s->num_jobs : 1, sizeof(struct sim_job *));
+    enum err e = due ? ERR_OK : ERR_NO_MEMORY;
+    size_t count = 0;
+    for (size_t i = 0; i < s->num_jobs && due; i++)
+        if (is_due(&s->jobs[i], s->now_ns))
+            due[count++] = &s->jobs[i];
+    if (count > 0)
+        qsort(due, count, sizeof(struct sim_job *), ascending_due);
+    for (size_t i = 0; i < count && !e; i++) {
+        sim_crew_wait(s->crew, due[i]);
+        e = hand_in(s, due[i], fault);
+        sim_job_release(due[i]);
+        due[i]->is_over = true;
     }
-    sim_crew_end(s->crew);
+    free(due);
+    *out_count = count;
     return e;
 }
 
-enum err sim_do_tasks(struct sim *s, size_t *out_num_tasks, struct fault *fault)
+static void drop_over(struct sim *s)
 {
-    struct batch b = {.arena = ARENA_INIT(SIM_ARENA_MAX)};
-    enum err e = ERR_OK;
-    for (size_t i = 0; i < s->num_workers && !e; i++)
-        e = claim(s, s->worker_ids[i], &b, fault);
-    /* All of one round, so all of one model. */
-    if (!e && b.num_jobs > 0)
-        e = sim_load_model(s, b.jobs[0].task.model_version, fault);
-    if (!e && b.num_jobs > 0)
-        e = run_and_hand_in(s, &b, fault);
-    *out_num_tasks = b.num_jobs;
-    batch_release(&b);
+    size_t kept = 0;
+    for (size_t i = 0; i < s->num_jobs; i++)
+        if (!s->jobs[i].is_over)
+            s->jobs[kept++] = s->jobs[i];
+    s->num_jobs = kept;
+}
+
+enum err sim_do_tasks(struct sim *s, const struct round_row *round, size_t *out_count, struct fault *fault)
+{
+    *out_count = 0;
+    enum err e = begin_tasks(s, round, fault);
+    if (!e)
+        e = run_tasks(s, round, fault);
+    while (!e && s->num_forgotten < round->n)
+        e = sim_forget(s, s->num_forgotten++);
+    if (!e)
+        e = hand_in_due(s, out_count, fault);
+    sim_crew_end(s->crew);
+    drop_over(s);
     return e;
 }

@@ -27,6 +27,9 @@ enum rng_tag {
     RNG_STRAGGLER_KIND = 21,
     RNG_RETRY_JITTER = 22, /* a = attempt, b = request */
     RNG_SIMULATED_IDS = 23,
+    RNG_SPEED_STEPS = 24, /* simulated devices; a = device */
+    RNG_SPEED_UP = 25,    /* a = device */
+    RNG_SPEED_DOWN = 26,  /* a = device */
 };
 
 #endif

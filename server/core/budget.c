@@ -24,17 +24,14 @@ void budget_set(const struct plan *plan, struct run_row *run, struct task_row *t
     const struct run_spec *spec = &plan->spec;
     t->steps_assigned = schedule_full_steps(t->num_examples, spec->training.batch_size,
                                             spec->training.local_epochs, spec->training.local_steps);
-    t->max_steps = t->steps_assigned;
-    if (spec->systems.is_given) {
-        t->max_steps = simulated(plan, run, t);
-        return;
-    }
-    if (!spec->params.accept_partial || !(spec->reporting.deadline_s > 0) || !(steps_per_second > 0))
+    t->max_steps = spec->systems.has_stragglers ? simulated(plan, run, t) : t->steps_assigned;
+    if ((spec->systems.has_stragglers && !spec->systems.is_timed) || !spec->params.accept_partial ||
+        !(spec->reporting.deadline_s > 0) || !(steps_per_second > 0))
         return;
     double can_do = floor(steps_per_second * spec->reporting.deadline_s);
-    if (can_do < (double)t->steps_assigned) {
+    if (can_do < (double)t->max_steps) {
         t->max_steps = can_do < 1 ? 1 : (int64_t)can_do;
-        run_not_deterministic(run, "step budgets came from the measured speed of the devices");
+        run_depends_on_time(run, spec, "step budgets came from the measured speed of the devices");
     }
 }
 

@@ -4,9 +4,10 @@
 
 #include "server/core/plan.h"
 
-/* Sets task->steps_assigned and max_steps. Simulated stragglers by the run's schedule; otherwise, where
- * partial work counts, what the device should finish by the deadline at its measured speed (NaN: unknown), at
- * least one step. Such a budget makes the run depend on real time, which is noted in it. */
+/* Sets task->steps_assigned and max_steps. Simulated stragglers by the run's schedule; otherwise, and in
+ * simulated time as well, where partial work counts, what the device should finish by the deadline at its
+ * measured speed (NaN: unknown), at least one step. Unless that time is simulated, such a budget makes the
+ * run depend on real time, which is noted in it. */
 void budget_set(const struct plan *plan, struct run_row *run, struct task_row *task, double steps_per_second);
 
 /* The moving average of a device's speed after `steps` in compute_ms. Unchanged where they say nothing. */

@@ -20,6 +20,7 @@ enum err core_new(const struct core_config *config, struct core **out)
     c->blobs = config->blobs;
     c->clock = config->clock;
     c->entropy = config->entropy;
+    c->is_simulated = config->is_simulated;
     if (pthread_mutex_init(&c->leftovers_lock, NULL))
         goto no_lock;
     if (progress_init(&c->progress))

@@ -20,6 +20,7 @@ struct core {
     struct blobs *blobs;
     struct clock clock;
     struct entropy entropy;
+    bool is_simulated;
     struct plan_cache plans; /* only store writes touch it, and they run one at a time */
     struct presence_table presence;
     struct progress_table progress;

@@ -184,7 +184,7 @@ static enum err deadline_extend(struct work *w, struct run_row *run, struct roun
     round->extensions++;
     round->deadline_at = w->now_ms + (int64_t)llround(r->deadline_s * 1000);
     round->grace_until = round->deadline_at + (int64_t)llround(r->grace_s * 1000);
-    run_not_deterministic(run, "a deadline was extended");
+    run_depends_on_time(run, &plan->spec, "a deadline was extended");
     enum err e = store_find(w->txn, QUERY_TASKS_OPEN_BY_ROUND, w->arena, 0, &rows, &count,
                             store_text(run->id), store_int(round->n), store_int(TASK_CLAIMED));
     for (size_t i = 0; i < count && !e; i++) {
@@ -214,7 +214,7 @@ enum err round_by_clock(struct work *w, struct run_row *run, struct round_row *r
     if (trains && has_open && round->received < plan->spec.reporting.min_updates &&
         plan->spec.reporting.on_too_few == TOO_FEW_EXTEND && round->extensions < MAX_EXTENSIONS)
         return deadline_extend(w, run, round, plan);
-    run_not_deterministic(run, "a deadline cut off devices that had not answered");
+    run_depends_on_time(run, &plan->spec, "a deadline cut off devices that had not answered");
     e = round_end_tasks(w, round, -1, TASK_LATE);
     return e ? e : go_on(w, run, round, true);
 }

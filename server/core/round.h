@@ -57,7 +57,9 @@ enum err run_finish(struct work *w, struct run_row *run, enum run_outcome outcom
 /* Tells where the proximal term alone makes training diverge: eta * mu >= 2. Does not save. */
 enum err run_warn_of_divergence(struct work *w, struct run_row *run, double learning_rate,
                                 double mu) MUST_CHECK;
-/* From now on the run's bits depend on real time; the first reason is kept. Does not save. */
+/* From now on the run's bits depend on what no seed gives; the first reason is kept. Does not save. */
 void run_not_deterministic(struct run_row *run, const char *reason);
+/* The same for what came from the time that passed: simulated time is the same in every run. */
+void run_depends_on_time(struct run_row *run, const struct run_spec *spec, const char *reason);
 
 #endif

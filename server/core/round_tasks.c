@@ -132,7 +132,7 @@ enum err round_tasks_train(struct round_tasks *m)
     if (!ranks)
         return ERR_NO_MEMORY;
     size_t num_active = m->num_selected;
-    if (spec->systems.is_given) {
+    if (spec->systems.has_stragglers) {
         num_active = schedule_num_active(m->num_selected, spec->systems.straggler_fraction);
         e = schedule_straggler_ranks((uint64_t)m->run->seed, round->n, m->num_selected, ranks);
     }

@@ -47,6 +47,18 @@ static enum err run_insert(struct work *w, struct op_run_create *a, json_t *doc,
     return e ? e : store_insert(w->txn, RECORD_RUN, run);
 }
 
+static enum err check_clock(const struct work *w, const json_t *doc, const struct run_spec *spec)
+{
+    if (!spec->systems.is_timed || w->core->is_simulated)
+        return ERR_OK;
+    const char *field = systems_timed_field(doc);
+    (void)fault_set(w->fault, ERR_INVALID_FIELD, field,
+                    "only fedlane simulate has a virtual clock: real devices take the time they take. Take "
+                    "systems.%s out, or run the spec with fedlane simulate",
+                    field);
+    return fault_within(w->fault, "systems");
+}
+
 enum err op_run_create(struct store_txn *txn, void *arg)
 {
     struct op_run_create *a = arg;
@@ -55,6 +67,8 @@ enum err op_run_create(struct store_txn *txn, void *arg)
     struct arch *arch = NULL;
     json_t *doc = json_deep_copy(a->spec);
     enum err e = doc ? run_spec_parse(doc, w.arena, &spec, w.fault) : ERR_NO_MEMORY;
+    if (!e)
+        e = check_clock(&w, doc, &spec);
     if (!e)
         e = arch_parse(spec.model, &arch, w.fault);
     if (!e)

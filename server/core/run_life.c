@@ -27,6 +27,12 @@ void run_not_deterministic(struct run_row *run, const char *reason)
     run->nondeterminism = reason;
 }
 
+void run_depends_on_time(struct run_row *run, const struct run_spec *spec, const char *reason)
+{
+    if (!spec->systems.is_timed)
+        run_not_deterministic(run, reason);
+}
+
 enum err run_warn_of_divergence(struct work *w, struct run_row *run, double learning_rate, double mu)
 {
     char text[200];

@@ -81,9 +81,6 @@ static const struct json_field evaluation_fields[] = {
     JSON_FIELD(struct evaluation_spec, dissimilarity, JSON_FIELD_BOOL),
     JSON_FIELD(struct evaluation_spec, grad_variance, JSON_FIELD_BOOL),
 };
-static const struct json_field systems_fields[] = {
-    JSON_FIELD(struct systems_spec, straggler_fraction, JSON_FIELD_DOUBLE, .min = 0, .max = 1),
-};
 static const struct json_field retention_fields[] = {
     JSON_FIELD(struct raw_retention, keep_models, JSON_FIELD_TEXT, .min = 1, .max = 40),
     JSON_FIELD(struct raw_retention, keep_updates, JSON_FIELD_CHOICE, .choices = keep_updates),
@@ -266,19 +263,6 @@ static enum err retention_parse(json_t *doc, struct arena *arena, struct retenti
                               &raw);
 }
 
-static enum err systems_parse(json_t *doc, struct arena *arena, struct systems_spec *out, struct fault *fault)
-{
-    *out = (struct systems_spec){.is_given = json_is_object(json_object_get(doc, "systems"))};
-    if (!out->is_given) {
-        (void)json_object_del(doc, "systems");
-        return ERR_OK;
-    }
-    enum err e = section_parse(doc, "systems", systems_fields, COUNT(systems_fields), arena, out, fault);
-    return e ? e
-             : json_fill_defaults(json_object_get(doc, "systems"), systems_fields, COUNT(systems_fields),
-                                  out);
-}
-
 /* A run asks for the data set that its `data` would make: its name, by default its source. */
 static const char *dataset_of_data(const json_t *data)
 {
@@ -317,6 +301,6 @@ enum err run_spec_parse(json_t *doc, struct arena *arena, struct run_spec *out, 
     if (!e)
         e = evaluation_parse(doc, arena, out, &out->evaluation, fault);
     if (!e)
-        e = systems_parse(doc, arena, &out->systems, fault);
+        e = systems_spec_parse(doc, arena, &out->systems, fault);
     return e ? e : retention_parse(doc, arena, &out->retention, fault);
 }

@@ -35,9 +35,19 @@ struct evaluation_spec {
     bool gamma, dissimilarity, grad_variance;
 };
 
+/* What differs from device to device: median * exp(sigma * z), z a standard normal of the device's own. */
+struct spread {
+    double median; /* NaN: not given, and then there is no limit */
+    double sigma;  /* 0: all alike */
+};
+
 struct systems_spec {
-    bool is_given;
+    bool has_stragglers; /* budgets by straggler_fraction */
     double straggler_fraction;
+    /* Simulated time: what the devices of a simulation are like. */
+    bool is_timed; /* any of the following is given */
+    struct spread steps_per_s, up_bytes_per_s, down_bytes_per_s;
+    const char *trace; /* a CSV file; "": none */
 };
 
 struct retention_spec {
@@ -65,6 +75,12 @@ struct run_spec {
  * ERR_UNKNOWN_FIELD, ERR_MISSING_FIELD. */
 enum err run_spec_parse(json_t *doc, struct arena *arena, struct run_spec *out,
                         struct fault *fault) MUST_CHECK;
+
+/* The section "systems" of `doc`; a part of the above. */
+enum err systems_spec_parse(json_t *doc, struct arena *arena, struct systems_spec *out,
+                            struct fault *fault) MUST_CHECK;
+/* The first field of "systems" that needs a virtual clock; NULL where there is none. */
+const char *systems_timed_field(const json_t *doc);
 
 const char *optimizer_name(int optimizer);
 

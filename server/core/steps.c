@@ -79,10 +79,11 @@ static enum err op_clock(struct store_txn *txn, void *arg)
 static enum err run_begin(struct work *w, struct run_row *run, const struct plan *plan)
 {
     if (plan->spec.selection.population == 0)
-        run_not_deterministic(
-            run, "no population was given: the devices are those that were registered at the start");
+        run_depends_on_time(
+            run, &plan->spec,
+            "no population was given: the devices are those that were registered at the start");
     if (plan->spec.selection.over_selection > 1)
-        run_not_deterministic(run, "with over_selection the first devices to answer count");
+        run_depends_on_time(run, &plan->spec, "with over_selection the first devices to answer count");
     run->status = RUN_RUNNING;
     enum err e = event_add(w, run, "devices_frozen",
                            json_pack("{s:I, s:s}", "population", run->population, "dataset", run->dataset));

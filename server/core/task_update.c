@@ -137,8 +137,8 @@ static enum err update_accept(struct work *w, struct op_task_update *a, struct t
     task_report_times(w, t, r, a->received_at);
     c->round.bytes_in += a->size_bytes;
     if (t->type == TASK_TRAIN && t->steps_done < t->max_steps)
-        run_not_deterministic(
-            &c->run, "a device stopped before its budget was spent (a deadline, or it was asked to)");
+        run_depends_on_time(&c->run, &c->plan->spec,
+                            "a device stopped before its budget was spent (a deadline, or it was asked to)");
     enum err e = json_to_arena(w->arena, task_report_json(r), &t->report);
     t->stop_reason = r->stop_reason;
     if (!e)

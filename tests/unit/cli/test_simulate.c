@@ -209,7 +209,9 @@ START_TEST(test_model_that_does_not_fit)
     ck_assert_int_eq(o.run.outcome, RUN_FAILED);
     ck_assert_ptr_nonnull(strstr(o.run.status_reason, "61"));
     ck_assert_uint_eq(o.num_rounds, 0);
-    json_t *final = sim_final_json(&o.run, NULL);
+    struct sim_targets targets;
+    sim_targets_init(&targets, -1);
+    json_t *final = sim_final_json(&o.run, NULL, &targets);
     ck_assert_str_eq(json_string_value(json_object_get(final, "outcome")), "failed");
     json_decref(final);
     release(&o);
