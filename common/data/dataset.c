@@ -12,7 +12,13 @@ static const struct {
     {"synthetic", source_synthetic},
     {"fashion_mnist", source_fashion_mnist},
     {"idx", source_idx},
+    {"csv", source_csv},
+    {"directory", source_directory},
+    {"leaf", source_leaf},
+    {"npy", source_npy},
 };
+
+#define SOURCE_NAMES "synthetic, fashion_mnist, idx, csv, directory, leaf and npy"
 
 static enum err find_source(const json_t *data, size_t *out_index, struct fault *fault)
 {
@@ -22,15 +28,14 @@ static enum err find_source(const json_t *data, size_t *out_index, struct fault 
     const json_t *source = json_object_get(data, "source");
     if (!source)
         return fault_set(fault, ERR_MISSING_FIELD, "data.source",
-                         "say where the data comes from: synthetic, "
-                         "fashion_mnist or idx");
+                         "say where the data comes from: " SOURCE_NAMES);
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
         if (str_eq(sources[i].name, json_string_value(source))) {
             *out_index = i;
             return ERR_OK;
         }
     return fault_set(fault, ERR_INVALID_FIELD, "data.source",
-                     "\"%.60s\" is no source; the sources are synthetic, fashion_mnist and idx",
+                     "\"%.60s\" is no source; the sources are " SOURCE_NAMES,
                      json_is_string(source) ? json_string_value(source) : "(no text)");
 }
 
@@ -130,6 +135,9 @@ enum err dataset_load(const json_t *data, uint64_t default_seed, struct dataset 
     err = sources[index].load(data, seed, &d->loaded, fault);
     if (err == ERR_OK)
         err = split(&d->loaded, data, seed, fault);
+    if (err == ERR_OK)
+        err = standardise_apply(&d->loaded.standardise, &d->loaded.pool, &d->loaded.shares,
+                                d->loaded.num_train, fault);
     if (err == ERR_OK)
         err = fill_devices(d, first_ordinal(data), fault);
     if (err == ERR_OK)

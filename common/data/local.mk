@@ -1,12 +1,25 @@
 noinst_LIBRARIES += libfedlane-data.a
 libfedlane_data_a_SOURCES = \
+	common/data/classes.c common/data/classes.h \
+	common/data/collector.c common/data/collector.h \
+	common/data/csv_reader.c common/data/csv_reader.h \
+	common/data/csv_source.c \
+	common/data/csv_table.c common/data/csv_table.h \
 	common/data/dataset.c common/data/dataset.h common/data/dataset_impl.h \
+	common/data/decimal.c common/data/decimal.h \
+	common/data/directory.c \
 	common/data/fashion_mnist.c \
 	common/data/idx.c common/data/idx.h \
 	common/data/idx_source.c \
 	common/data/images.c common/data/images.h \
+	common/data/json_reader.c common/data/json_reader.h \
+	common/data/leaf.c \
+	common/data/leaf_file.c common/data/leaf_file.h \
+	common/data/name_table.c common/data/name_table.h \
 	common/data/npy.c common/data/npy.h common/data/npy_impl.h \
 	common/data/npy_header.c \
+	common/data/npy_source.c \
+	common/data/npy_table.c common/data/npy_table.h \
 	common/data/npz.c common/data/npz.h \
 	common/data/partition.c common/data/partition.h \
 	common/data/partition_dirichlet.c \
@@ -16,5 +29,8 @@ libfedlane_data_a_SOURCES = \
 	common/data/pool.c common/data/pool.h \
 	common/data/shares.c common/data/shares.h \
 	common/data/source.h \
-	common/data/synthetic.c
+	common/data/standardise.c common/data/standardise.h \
+	common/data/synthetic.c \
+	common/data/table_source.c common/data/table_source.h \
+	common/data/text_file.c common/data/text_file.h
 EXTRA_DIST += docs/datasets.md

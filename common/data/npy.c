@@ -96,6 +96,7 @@ static enum err read_header(struct npy *f, struct fault *fault)
         err = npy_fault(f, start + strlen(text), fault, "a zero byte in the header");
     if (err == ERR_OK)
         err = npy_parse_header(text, start, f, fault);
+    f->items_at = f->offset;
     free(text);
     const uint64_t rest = f->stream.size > f->offset ? f->stream.size - f->offset : 0;
     if (err == ERR_OK && f->num_items > rest / npy_type_bytes(f->type))
@@ -203,7 +204,7 @@ static void walk_on(struct walk *w)
 
 uint64_t npy_item_offset(const struct npy *f, size_t item)
 {
-    return f->offset + (uint64_t)item * npy_type_bytes(f->type);
+    return f->items_at + (uint64_t)item * npy_type_bytes(f->type);
 }
 
 static double half_value(uint16_t bits)

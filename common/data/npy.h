@@ -46,6 +46,7 @@ struct npy {
     const char *member; /* borrowed: of the archive, such as "x"; "" for a file of its own */
     const char *field;  /* borrowed: the field that faults name, e.g. "data.x" */
     uint64_t offset;    /* bytes read */
+    uint64_t items_at;  /* where the elements begin */
     enum npy_type type;
     bool is_fortran; /* the first index runs fastest */
     int num_dims;    /* 0 for a single number */
@@ -74,7 +75,7 @@ enum err npy_read_ints(struct npy *f, int64_t *out, struct fault *fault) MUST_CH
 /* "FILE[member], byte N: ..." */
 enum err npy_fault(const struct npy *f, uint64_t offset, struct fault *fault, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
-/* Where the elements begin. */
+/* Where in the file an element is, counted in the file's order. */
 uint64_t npy_item_offset(const struct npy *f, size_t item);
 
 /* The header of an array in C order, as NumPy writes it: a multiple of 64 bytes. */

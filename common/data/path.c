@@ -95,3 +95,25 @@ enum err path_list(const char *dir, const char *const *endings, const char *fiel
         return fault_set(fault, ERR_BAD_FILE, field, "%s: %s", path_shown(dir), strerror(code));
     return ERR_OK;
 }
+
+enum err path_splits(const char *path, const char *field, struct arena *arena, struct path_splits *out,
+                     struct fault *fault)
+{
+    struct stat st;
+    *out = (struct path_splits){0};
+    if (stat(path, &st) != 0)
+        return fault_set(
+            fault, ERR_BAD_FILE, field, "%s: %s%s", path_shown(path), strerror(errno),
+            path[0] == '/' ? "" : "; a path is relative to the directory where the program was started");
+    if (!S_ISDIR(st.st_mode))
+        return ERR_OK;
+    const char *train = arena_printf(arena, "%s/train", path), *test = arena_printf(arena, "%s/test", path);
+    if (!train || !test)
+        return fault_set(fault, ERR_NO_MEMORY, field, "no memory for the names of the files");
+    const bool has_train = path_is_directory(train), has_test = path_is_directory(test);
+    if (has_train != has_test)
+        return fault_set(fault, ERR_BAD_FILE, field, "%s: has %s but no %s; it needs both or neither",
+                         path_shown(path), has_train ? "train/" : "test/", has_train ? "test/" : "train/");
+    *out = (struct path_splits){has_train ? train : path, has_test ? test : NULL};
+    return ERR_OK;
+}

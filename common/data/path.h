@@ -17,4 +17,12 @@ bool path_ends_in(const char *path, const char *ending);
 enum err path_list(const char *dir, const char *const *endings, const char *field, struct arena *arena,
                    const char ***out_names, size_t *out_count, struct fault *fault) MUST_CHECK;
 
+/* A directory with the subdirectories train and test: those two. Any other directory: itself and NULL. No
+ * directory: NULL and NULL. ERR_BAD_FILE where there is nothing by that name, or only one of the two. */
+struct path_splits {
+    const char *train, *test;
+};
+enum err path_splits(const char *path, const char *field, struct arena *arena, struct path_splits *out,
+                     struct fault *fault) MUST_CHECK;
+
 #endif

@@ -10,6 +10,7 @@
 #include "common/base/limits.h"
 #include "common/data/pool.h"
 #include "common/data/shares.h"
+#include "common/data/standardise.h"
 #include "common/json/json_spec.h"
 
 /* What a source makes: the examples, and who owns which. */
@@ -23,6 +24,7 @@ struct loaded {
     /* [num_devices] or NULL: each device's name in the source, such as a LEAF user or a file's name; texts of
      * their own. See source_name_is_good(). */
     char **names;
+    struct standardise standardise; /* what is to be done to the pool once it is split */
 };
 /* Also of a zeroed one, and half-filled: what is there is freed. */
 void loaded_release(struct loaded *l);
@@ -32,7 +34,8 @@ void loaded_release(struct loaded *l);
 typedef enum err source_load(const json_t *data, uint64_t seed, struct loaded *out, struct fault *fault);
 /* A device's name: UTF-8 of 1 to LIMIT_NAME bytes without control characters. */
 bool source_name_is_good(const char *name, size_t len);
-source_load source_synthetic, source_fashion_mnist, source_idx;
+source_load source_synthetic, source_fashion_mnist, source_idx, source_csv, source_directory, source_leaf,
+    source_npy;
 
 /* The fields that every source has, for the first rows of its table. The struct has them as its member
  * `common`. */
