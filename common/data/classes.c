@@ -94,8 +94,8 @@ static enum err new_class(struct classes *c, const char *text, size_t len, int32
                           size_t room)
 {
     size_t number;
-    if (len == 0 || memchr(text, '\0', len))
-        return refuse(out_why, room, "an empty label");
+    if (memchr(text, '\0', len))
+        return refuse(out_why, room, "a label with a zero byte");
     if (name_put(&c->names, text, len, &number) != ERR_OK)
         return ERR_NO_MEMORY;
     if (number >= CLASSES_MAX)
@@ -109,6 +109,8 @@ enum err class_of_text(struct classes *c, const char *text, size_t len, int32_t 
 {
     const int shown = len < 60 ? (int)len : 60;
     long long label = 0;
+    if (len == 0)
+        return refuse(out_why, room, "an empty label");
     if (c->is_named)
         return named_class(c, text, len, out, out_why, room);
     const enum decimal is_number = decimal_whole(text, len, &label);

@@ -40,7 +40,7 @@ struct table_params {
         TABLE_FIELD(standardise, "standardise", JSON_FIELD_ANY, .min = 0)
 #define TABLE_CSV_FIELDS(is_label_required)                                                                  \
     TABLE_FIELD(csv.label, "label", JSON_FIELD_TEXT, .max = LIMIT_TEXT, .is_required = (is_label_required)), \
-        TABLE_FIELD(csv.delimiter, "delimiter", JSON_FIELD_TEXT, .max = LIMIT_NAME),                         \
+        TABLE_FIELD(csv.delimiter, "delimiter", JSON_FIELD_TEXT, .max = LIMIT_TEXT),                         \
         TABLE_FIELD(csv.features, "features", JSON_FIELD_ARRAY, .min = 0)
 
 /* Parses the fields, calls `read` and releases what is not in *out. */

@@ -12,6 +12,7 @@ np.save("f8_fortran.npy", np.asfortranarray(a))
 np.save("f2.npy", np.array([[0, 1, -2], [0.5, 65504, 2**-24], [-0.0, 2**-14, 1 / 3]], dtype="<f2"))
 np.save("u1_3d.npy", pixels)
 np.save("u1_3d_fortran.npy", np.asfortranarray(pixels))
+np.save("bytes.npy", np.array([3, 0, 2, 1], dtype="u1"))
 np.save("i8.npy", np.array([3, 0, 2, 1], dtype="<i8"))
 for t in ["i1", "i2", "i4"]:
     np.save(t + ".npy", np.array([-3, 0, 2, 100], dtype="<" + t))

@@ -1,11 +1,17 @@
 if HAVE_CHECK
 DATA_TESTS = \
+	tests/bin/test_csv \
 	tests/bin/test_dataset \
+	tests/bin/test_decimal \
+	tests/bin/test_directory \
 	tests/bin/test_fashion_mnist \
 	tests/bin/test_idx \
+	tests/bin/test_leaf \
 	tests/bin/test_npy \
+	tests/bin/test_npy_source \
 	tests/bin/test_partition \
 	tests/bin/test_pool \
+	tests/bin/test_standardise \
 	tests/bin/test_synthetic
 check_PROGRAMS += $(DATA_TESTS)
 TESTS += $(DATA_TESTS)
@@ -16,6 +22,24 @@ tests_bin_libdatatest_a_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 DATA_TEST_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 DATA_TEST_LIBS = tests/bin/libdatatest.a $(DATA_LIBS) $(CHECK_LIBS)
 
+tests_bin_test_csv_SOURCES = tests/unit/data/test_csv.c tests/support/unit.h
+tests_bin_test_csv_CFLAGS = $(DATA_TEST_CFLAGS)
+tests_bin_test_csv_LDADD = $(DATA_TEST_LIBS)
+tests_bin_test_decimal_SOURCES = tests/unit/data/test_decimal.c tests/support/unit.h
+tests_bin_test_decimal_CFLAGS = $(DATA_TEST_CFLAGS)
+tests_bin_test_decimal_LDADD = $(DATA_TEST_LIBS)
+tests_bin_test_directory_SOURCES = tests/unit/data/test_directory.c tests/support/unit.h
+tests_bin_test_directory_CFLAGS = $(DATA_TEST_CFLAGS)
+tests_bin_test_directory_LDADD = $(DATA_TEST_LIBS)
+tests_bin_test_leaf_SOURCES = tests/unit/data/test_leaf.c tests/support/unit.h
+tests_bin_test_leaf_CFLAGS = $(DATA_TEST_CFLAGS)
+tests_bin_test_leaf_LDADD = $(DATA_TEST_LIBS)
+tests_bin_test_npy_source_SOURCES = tests/unit/data/test_npy_source.c tests/support/unit.h
+tests_bin_test_npy_source_CFLAGS = $(DATA_TEST_CFLAGS)
+tests_bin_test_npy_source_LDADD = $(DATA_TEST_LIBS)
+tests_bin_test_standardise_SOURCES = tests/unit/data/test_standardise.c tests/support/unit.h
+tests_bin_test_standardise_CFLAGS = $(DATA_TEST_CFLAGS)
+tests_bin_test_standardise_LDADD = $(DATA_TEST_LIBS)
 tests_bin_test_dataset_SOURCES = tests/unit/data/test_dataset.c
 tests_bin_test_dataset_CFLAGS = $(DATA_TEST_CFLAGS)
 tests_bin_test_dataset_LDADD = $(DATA_TEST_LIBS)

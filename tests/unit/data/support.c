@@ -1,13 +1,16 @@
 #include "tests/unit/data/support.h"
 
-#include <dirent.h>
+#include <ftw.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
+#include "common/base/log.h"
+#include "common/base/rng.h"
 
 json_t *golden(const char *name)
 {
@@ -146,15 +149,20 @@ void files_create(void)
     ck_assert_ptr_nonnull(mkdtemp(directory));
 }
 
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *place)
+{
+    (void)st, (void)kind, (void)place;
+    return remove(path);
+}
+
 void files_remove(void)
 {
-    DIR *dir = opendir(directory);
-    ck_assert_ptr_nonnull(dir);
-    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir))
-        if (entry->d_name[0] != '.')
-            (void)unlink(file_path(entry->d_name));
-    closedir(dir);
-    ck_assert_int_eq(rmdir(directory), 0);
+    ck_assert_int_eq(nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+void folder_create(const char *name)
+{
+    ck_assert_int_eq(mkdir(file_path(name), 0700), 0);
 }
 
 const char *file_path(const char *name)
@@ -168,12 +176,58 @@ const char *file_path(const char *name)
 
 void file_write(const char *name, const void *bytes, size_t n, bool compressed)
 {
+    /* A file that is truncated and written anew costs a flush on some file systems. */
+    (void)unlink(file_path(name));
     /* "wT" writes the bytes as they are. */
     gzFile f = gzopen(file_path(name), compressed ? "wb" : "wbT");
     ck_assert_ptr_nonnull(f);
     if (n > 0)
         ck_assert_int_eq(gzwrite(f, bytes, (unsigned)n), (int)n);
     ck_assert_int_eq(gzclose(f), Z_OK);
+}
+
+void text_write(const char *name, const char *text)
+{
+    file_write(name, text, strlen(text), false);
+}
+
+void ck_device(const struct dataset *d, size_t k, enum data_split split, size_t n, const float *x,
+               const int32_t *y)
+{
+    const struct device_data *device = dataset_device(d, k);
+    const size_t features = dataset_num_features(d);
+    float got_x[64];
+    int32_t got_y[16];
+    ck_assert_uint_eq(split == SPLIT_TRAIN ? device->num_train : device->num_test, n);
+    ck_assert(n <= 16 && n * features <= 64);
+    dataset_gather(d, device, split, 0, NULL, n, got_x, got_y);
+    for (size_t i = 0; i < n * features; i++)
+        ck_assert_msg(got_x[i] == x[i], "device %zu: number %zu is %.9g instead of %.9g", k, i,
+                      (double)got_x[i], (double)x[i]);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_int_eq(got_y[i], y[i]);
+}
+
+void abuse(const char *name, const char *text, uint64_t flips, const char *data)
+{
+    const size_t n = strlen(text);
+    char *bad = malloc(n + 1);
+    json_t *object = json_loads(data, 0, NULL);
+    ck_assert(bad && object);
+    log_init(LOG_ERROR, LOG_TEXT);
+    for (uint64_t i = 0; i < n + flips; i++) {
+        struct fault fault = FAULT_NONE;
+        struct dataset *d = NULL;
+        memcpy(bad, text, n);
+        for (uint64_t k = 0; i >= n && k < 1 + i % 3; k++)
+            bad[rng_u64(i, 2 * k) % n] = (char)rng_u64(i, 2 * k + 1);
+        file_write(name, bad, i < n ? i : n, false);
+        const enum err err = dataset_load(object, 1, &d, &fault);
+        ck_assert_msg(err == ERR_OK || fault.detail[0], "%s without a word", err_name(err));
+        dataset_free(d);
+    }
+    free(bad);
+    json_decref(object);
 }
 
 size_t idx_write(const char *name, int num_dims, const uint32_t *dims, const uint8_t *content, size_t n,

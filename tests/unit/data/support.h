@@ -31,4 +31,14 @@ size_t idx_write(const char *name, int num_dims, const uint32_t *dims, const uin
                  bool compressed);
 void file_read(const char *name, uint8_t *out, size_t max, size_t *out_n);
 
+/* Within the directory of files_create. */
+void folder_create(const char *name);
+void text_write(const char *name, const char *text);
+/* The examples of one device, in order: x is [n][features]. */
+void ck_device(const struct dataset *d, size_t k, enum data_split split, size_t n, const float *x,
+               const int32_t *y);
+/* Loads `data` with the file cut at every byte, and with bytes changed `flips` times: it must load or be
+ * refused with words. */
+void abuse(const char *name, const char *text, uint64_t flips, const char *data);
+
 #endif

@@ -251,7 +251,7 @@ static bool is_read(const char *name)
     return err == ERR_OK;
 }
 
-static void abuse(const char *from, const char *name)
+static void damage(const char *from, const char *name)
 {
     uint8_t bytes[2048], bad[2048];
     FILE *f = fopen(fixture(from), "rb");
@@ -274,10 +274,10 @@ static void abuse(const char *from, const char *name)
 START_TEST(test_damaged_files)
 {
     files_create();
-    abuse("f4.npy", "bad.npy");
-    abuse("u1_3d_fortran.npy", "bad.npy");
-    abuse("plain.npz", "bad.npz");
-    abuse("deflated.npz", "bad.npz");
+    damage("f4.npy", "bad.npy");
+    damage("u1_3d_fortran.npy", "bad.npy");
+    damage("plain.npz", "bad.npz");
+    damage("deflated.npz", "bad.npz");
     files_remove();
 }
 END_TEST
