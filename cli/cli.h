@@ -30,8 +30,8 @@ enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_JSONL, FORMAT_CSV };
 struct cli_options {
     const char *server, *token_file, *format, *ca_file;
     bool help, version;
-    struct option_list set, metric, from_csv;
-    const char *out_dir, *files, *devices, *plot, *output, *model_version, *idempotency_key;
+    struct option_list set, sweep, metric, from_csv;
+    const char *seeds, *out_dir, *files, *devices, *plot, *output, *model_version, *idempotency_key;
     const char *status, *experiment, *dataset, *label, *run, *role, *name, *device;
     int64_t threads, seed, limit, since_round, expires_days;
     double timeout_s;

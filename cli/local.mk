@@ -38,6 +38,19 @@ libfedlane_cli_a_SOURCES = \
 	cli/simulate/sim_time.c cli/simulate/sim_time.h \
 	cli/simulate/sim_trace.c cli/simulate/sim_trace.h \
 	cli/simulate/simulate.c \
+	cli/simulate/sweep.c cli/simulate/sweep.h \
+	cli/simulate/sweep_check.c \
+	cli/simulate/sweep_crew.c \
+	cli/simulate/sweep_data.c cli/simulate/sweep_data.h \
+	cli/simulate/sweep_files.c \
+	cli/simulate/sweep_folder.c \
+	cli/simulate/sweep_grid.c \
+	cli/simulate/sweep_plan.c \
+	cli/simulate/sweep_plot.c cli/simulate/sweep_plot.h \
+	cli/simulate/sweep_progress.c cli/simulate/sweep_progress.h \
+	cli/simulate/sweep_report.c \
+	cli/simulate/sweep_run.c \
+	cli/simulate/sweep_stat.c \
 	cli/plot/gnuplot.c cli/plot/gnuplot.h \
 	cli/plot/script.c cli/plot/script.h \
 	cli/plot/series.c cli/plot/series.h \

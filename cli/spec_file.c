@@ -30,15 +30,15 @@ static enum err place_set(const struct place *p, json_t *value)
     return failed ? ERR_NO_MEMORY : ERR_OK;
 }
 
-static enum err bad_path(struct fault *fault, const char *assignment, const char *why)
+static enum err bad_path(struct fault *fault, const char *what, const char *why)
 {
     return fault_set(fault, ERR_USAGE, NULL,
-                     "--set %s: %s; write it like training.learning_rate=0.1 or model.layers[0].units=5",
-                     assignment, why);
+                     "%s: %s; write it like training.learning_rate=0.1 or model.layers[0].units=5", what,
+                     why);
 }
 
 /* The next part of the path at *at, which must end before `end`; moves *at behind it. */
-static enum err next_part(struct place *p, const char **at, const char *end, const char *assignment,
+static enum err next_part(struct place *p, const char **at, const char *end, const char *what,
                           struct fault *fault)
 {
     bool is_index = **at == '[';
@@ -48,32 +48,31 @@ static enum err next_part(struct place *p, const char **at, const char *end, con
     while (*at + len < end && !strchr(".[]", (*at)[len]))
         len++;
     if (len == 0 || len >= sizeof p->key)
-        return bad_path(fault, assignment, len ? "a name is too long" : "a name is empty");
+        return bad_path(fault, what, len ? "a name is too long" : "a name is empty");
     memcpy(p->key, *at, len);
     p->key[len] = '\0';
     *at += len;
     if (is_index && (*at == end || *(*at)++ != ']'))
-        return bad_path(fault, assignment, "a ] is missing");
+        return bad_path(fault, what, "a ] is missing");
     if (*at < end && **at != '.' && **at != '[')
-        return bad_path(fault, assignment, "a dot is missing");
+        return bad_path(fault, what, "a dot is missing");
     uint64_t index = 0;
     if (json_is_array(p->parent)) {
         size_t size = json_array_size(p->parent);
         if (size == 0)
-            return fault_set(fault, ERR_USAGE, NULL, "--set %s: the array is empty", assignment);
+            return fault_set(fault, ERR_USAGE, NULL, "%s: the array is empty", what);
         if (str_to_u64(p->key, &index) != ERR_OK || index >= size)
-            return fault_set(fault, ERR_USAGE, NULL,
-                             "--set %s: the array has no element \"%s\", only 0 to %zu", assignment, p->key,
-                             size - 1);
+            return fault_set(fault, ERR_USAGE, NULL, "%s: the array has no element \"%s\", only 0 to %zu",
+                             what, p->key, size - 1);
     } else if (is_index) {
-        return bad_path(fault, assignment, "the [ stands behind something that is no array");
+        return bad_path(fault, what, "the [ stands behind something that is no array");
     }
     p->index = (size_t)index;
     return ERR_OK;
 }
 
 /* Goes into the place; makes an object of what is not there. */
-static enum err enter(struct place *p, const char *assignment, struct fault *fault)
+static enum err enter(struct place *p, const char *what, struct fault *fault)
 {
     json_t *inner = place_get(p);
     if (!inner || json_is_null(inner)) {
@@ -83,13 +82,13 @@ static enum err enter(struct place *p, const char *assignment, struct fault *fau
         inner = place_get(p);
     }
     if (!json_is_object(inner) && !json_is_array(inner))
-        return fault_set(fault, ERR_USAGE, NULL,
-                         "--set %s: \"%s\" is a plain value in this spec, not an object", assignment, p->key);
+        return fault_set(fault, ERR_USAGE, NULL, "%s: \"%s\" is a plain value in this spec, not an object",
+                         what, p->key);
     p->parent = inner;
     return ERR_OK;
 }
 
-static json_t *value_of(const char *text)
+json_t *json_value_of(const char *text)
 {
     json_t *value = NULL;
     struct fault ignored = FAULT_NONE;
@@ -98,27 +97,47 @@ static json_t *value_of(const char *text)
     return json_string(text);
 }
 
+/* Comes to the place that the path names. */
+static enum err walk(json_t *doc, const char *at, const char *end, const char *what, struct place *p,
+                     struct fault *fault)
+{
+    *p = (struct place){.parent = doc};
+    if (*at == '.' || *at == '[')
+        return bad_path(fault, what, "it starts with no name");
+    enum err e = next_part(p, &at, end, what, fault);
+    while (!e && at < end) {
+        e = enter(p, what, fault);
+        if (!e)
+            e = next_part(p, &at, end, what, fault);
+    }
+    return e;
+}
+
+enum err json_put_path(json_t *doc, const char *path, size_t path_len, json_t *value, const char *what,
+                       struct fault *fault)
+{
+    struct place p;
+    enum err e = walk(doc, path, path + path_len, what, &p, fault);
+    if (e) {
+        json_decref(value);
+        return e;
+    }
+    if (!value)
+        return fault_set(fault, ERR_USAGE, NULL, "%s: the value is neither JSON nor valid UTF-8", what);
+    return place_set(&p, value);
+}
+
 enum err json_set_path(json_t *doc, const char *assignment, struct fault *fault)
 {
-    const char *end = strchr(assignment, '='), *at = assignment;
-    struct place p = {.parent = doc};
-    if (!end)
-        return bad_path(fault, assignment, "a = is missing");
-    if (*at == '.' || *at == '[')
-        return bad_path(fault, assignment, "it starts with no name");
-    enum err e = next_part(&p, &at, end, assignment, fault);
-    while (!e && at < end) {
-        e = enter(&p, assignment, fault);
-        if (!e)
-            e = next_part(&p, &at, end, assignment, fault);
-    }
-    if (e)
-        return e;
-    json_t *value = value_of(end + 1);
-    if (!value)
-        return fault_set(fault, ERR_USAGE, NULL, "--set %s: the value is neither JSON nor valid UTF-8",
-                         assignment);
-    return place_set(&p, value);
+    const char *end = strchr(assignment, '=');
+    char *what;
+    if (asprintf(&what, "--set %s", assignment) < 0)
+        return ERR_NO_MEMORY;
+    enum err e =
+        end ? json_put_path(doc, assignment, (size_t)(end - assignment), json_value_of(end + 1), what, fault)
+            : bad_path(fault, what, "a = is missing");
+    free(what);
+    return e;
 }
 
 static enum err read_stdin(json_t **out, struct fault *fault)

@@ -16,4 +16,11 @@ enum err spec_file_load(const char *path, const struct option_list *sets, json_t
  * text. Objects on the way are made where they are missing or null; elements of an array must be there. */
 enum err json_set_path(json_t *doc, const char *assignment, struct fault *fault) MUST_CHECK;
 
+/* The same with path and value apart; takes the reference of value, also on an error. `what` leads the
+ * faults: "--sweep a.b". */
+enum err json_put_path(json_t *doc, const char *path, size_t path_len, json_t *value, const char *what,
+                       struct fault *fault) MUST_CHECK;
+/* JSON where it parses as such, else a text. New reference; NULL when it is neither. */
+json_t *json_value_of(const char *text);
+
 #endif

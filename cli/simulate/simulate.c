@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/round_view.h"
 #include "cli/simulate/sim_record.h"
+#include "cli/simulate/sweep.h"
 #include "cli/spec_file.h"
 #include "common/base/log.h"
 
@@ -111,12 +112,16 @@ enum err cmd_simulate(struct cli *cli)
     json_t *spec = NULL;
     int threads = cli->options.threads ? (int)cli->options.threads : default_threads();
     log_init(LOG_WARNING, LOG_TEXT);
-    /* Before the work, so that it is not for nothing. */
-    enum err e = cli->options.out_dir ? sim_make_folder(cli->options.out_dir, &cli->fault) : ERR_OK;
-    if (!e)
-        e = spec_file_load(cli->words[0], &cli->options.set, &spec, &cli->fault);
-    if (!e)
-        e = simulate_one(cli, spec, threads);
+    enum err e = spec_file_load(cli->words[0], &cli->options.set, &spec, &cli->fault);
+    if (!e && (cli->options.seeds || cli->options.sweep.count > 0)) {
+        e = sweep_simulate(cli, spec, threads);
+    } else if (!e) {
+        /* Before the work, so that it is not for nothing. */
+        if (cli->options.out_dir)
+            e = sim_make_folder(cli->options.out_dir, &cli->fault);
+        if (!e)
+            e = simulate_one(cli, spec, threads);
+    }
     json_decref(spec);
     return cli_fail(cli, e, "simulate");
 }
