@@ -2,17 +2,15 @@
  * run.json is there, which is written last. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "cli/simulate/sim_record.h"
 #include "cli/simulate/sweep.h"
 #include "cli/table.h"
+#include "common/base/file.h"
 #include "common/base/limits.h"
-#include "common/base/str.h"
 #include "common/json/json_spec.h"
 
 #define METRICS_MAX  (256 * MIB)
@@ -36,26 +34,14 @@ const char *sweep_run_folder(const struct sweep *s, const struct sweep_run *run,
 enum err sweep_read_metrics(const struct sweep *s, const struct sweep_run *run, struct arena *arena,
                             char **out_text, struct fault *fault)
 {
+    struct buf file = BUF_INIT(METRICS_MAX);
     const char *path = arena_printf(arena, "%s/%s/metrics.csv", s->cli->options.out_dir, run->name);
-    struct stat st;
-    FILE *f = path ? fopen(path, "re") : NULL;
-    if (!path)
-        return ERR_NO_MEMORY;
-    if (!f || fstat(fileno(f), &st) != 0 || (size_t)st.st_size > METRICS_MAX) {
-        enum err e = fault_set(fault, ERR_BAD_FILE, NULL, "%s: cannot be read: %s", path,
-                               f ? "it is too large" : strerror(errno));
-        if (f)
-            (void)fclose(f);
-        return e;
+    enum err e = path ? file_read(path, &file, fault) : ERR_NO_MEMORY;
+    if (!e) {
+        *out_text = arena_strndup(arena, file.data ? file.data : "", file.len);
+        e = *out_text ? ERR_OK : ERR_NO_MEMORY;
     }
-    size_t size = (size_t)st.st_size;
-    enum err e = ERR_OK;
-    *out_text = arena_alloc(arena, size + 1);
-    if (!*out_text)
-        e = ERR_NO_MEMORY;
-    else if (fread(*out_text, 1, size, f) != size)
-        e = fault_set(fault, ERR_BAD_FILE, NULL, "%s: cannot be read", path);
-    (void)fclose(f);
+    buf_release(&file);
     return e;
 }
 

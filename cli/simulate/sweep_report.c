@@ -34,7 +34,7 @@ static int put(json_t *object, const char *name, json_t *value)
     return json_object_set_new(object, name, value);
 }
 
-json_t *sweep_run_json(const struct sweep *s, const struct sweep_run *run)
+static json_t *run_json(const struct sweep *s, const struct sweep_run *run)
 {
     json_t *o = json_pack("{s:s, s:s, s:O, s:I, s:b, s:s}", "type", "run", "name", run->name, "overrides",
                           s->points[run->point].overrides, "seed", (json_int_t)run->seed, "resumed",
@@ -65,7 +65,7 @@ static enum err print_line(json_t *object)
 
 enum err sweep_print_run_json(const struct sweep *s, const struct sweep_run *run)
 {
-    return print_line(sweep_run_json(s, run));
+    return print_line(run_json(s, run));
 }
 
 /* -- the means ------------------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ static enum err print_all_json(const struct sweep *s)
     json_t *runs = json_array(), *means = json_array(), *all = NULL;
     bool is_ok = runs && means;
     for (size_t i = 0; i < s->num_runs && is_ok; i++)
-        is_ok = json_array_append_new(runs, sweep_run_json(s, &s->runs[i])) == 0;
+        is_ok = json_array_append_new(runs, run_json(s, &s->runs[i])) == 0;
     for (size_t i = 0; i < s->num_points && is_ok; i++)
         is_ok = json_array_append_new(means, mean_json(s, i)) == 0;
     if (is_ok)
@@ -145,7 +145,7 @@ static const struct table_column number_columns[] = {
     {"accuracy", "test_accuracy_mean", CELL_PERCENT, 0},
     {"sd", "test_accuracy_sd", CELL_PERCENT, 0},
     {"rounds", "rounds_text", CELL_TEXT, 0},
-    {"sd", "rounds_sd", CELL_NUMBER, 0},
+    {"sd", "rounds_sd_text", CELL_TEXT, 0},
 };
 #define NUM_NUMBERS (sizeof number_columns / sizeof *number_columns)
 
@@ -159,9 +159,12 @@ static json_t *table_row(struct sweep *s, size_t point)
         const char *name = arena_printf(&s->arena, "axis%zu", i);
         bad = text && name ? put(row, name, json_string(text)) : -1;
     }
-    double rounds = bad ? NAN : json_number_at(row, "rounds_mean");
+    double rounds = bad ? NAN : json_number_at(row, "rounds_mean"),
+           rounds_sd = bad ? NAN : json_number_at(row, "rounds_sd");
     if (!bad && !isnan(rounds))
         bad = put(row, "rounds_text", json_sprintf("%.6g", rounds));
+    if (!bad && !isnan(rounds_sd))
+        bad = put(row, "rounds_sd_text", json_sprintf("%.4g", rounds_sd));
     if (!bad)
         return row;
     json_decref(row);
