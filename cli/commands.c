@@ -122,6 +122,20 @@ const struct command commands[] = {
               "write metrics.csv, model.safetensors and run.json there; of several runs in a folder "
               "for each, with tables and plots over all; the same command again goes on",
               .env = NULL)}},
+    {COMMAND("data", "stats", "SPEC|DATA", 1, 1, cmd_data_stats,
+             "how the data of a run spec, or of a data object, lie on their devices"),
+     .options = {OPT_SET, OPT_SEED,
+                 OPT("all", OPTION_FLAG, all, NULL, "every device and class, not only the first 20",
+                     .env = NULL),
+                 OPT("plot", OPTION_STRING, plot, "FILE", "and draw them there, .svg or .png", .env = NULL)}},
+    {COMMAND("data", "partition", "SPEC|DATA", 1, 1, cmd_data_partition,
+             "write the data of a run spec, or of a data object, as a file per device"),
+     .options = {OPT_SET, OPT_SEED,
+                 OPT("out", OPTION_STRING, out_dir, "DIR",
+                     "the folder to make; it must not be there yet, or be empty", .env = NULL),
+                 OPT("files", OPTION_STRING, files, "KIND", "npz or csv (default: npz)", .env = NULL),
+                 OPT("devices", OPTION_STRING, devices, "A-B",
+                     "only those with these ordinals: the share of one machine", .env = NULL)}},
     {COMMAND("doctor", "", "", 0, 0, cmd_doctor, "what is in order here and at the server, and what is not")},
 };
 const size_t num_commands = sizeof commands / sizeof *commands;
