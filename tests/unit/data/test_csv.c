@@ -27,8 +27,8 @@ START_TEST(test_ways_to_write_a_table)
     static const char *const texts[] = {"a,y,b\n1,1,-2.5\n3e2,0,0\n",
                                         "a,y,b\r\n1,1,-2.5\r\n3e2,0,0\r\n",
                                         "a,y,b\r1,1,-2.5\r3e2,0,0",
-                                        "\xef\xbb\xbf"
-                                        "a,y,b\n1,1,-2.5\n3e2,0,0",
+                                        ("\xef\xbb\xbf"
+                                         "a,y,b\n1,1,-2.5\n3e2,0,0"),
                                         "\n\na,y,b\n\n1,1,-2.5\n\r\n3e2,0,0\n\n",
                                         "\"a\",\"y\",\"b\"\n\"1\",\"1\",\"-2.5\"\n\"3e2\",\"0\",\"0\"",
                                         "a,y,b\n 1 , 1,-2.5\t\n+300.0,0.0,-0\n"};
