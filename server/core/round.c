@@ -148,12 +148,21 @@ static enum err aggregation_begin(struct work *w, struct run_row *run, struct ro
     return e ? e : store_notify(w->txn, "advance");
 }
 
+/* Whether no evaluation is under way. Where it comes before the training (dynamic mu), it has ended once the
+ * training runs, also where the clock cut it short. */
+static bool has_evaluated(const struct plan *plan, const struct round_row *round)
+{
+    bool came_first = round->type == ROUND_TRAIN && round->status == ROUND_TRAINING &&
+                      plan->spec.strategy->needs_loss(&plan->spec.params);
+    return came_first || round->evaluated >= round->evaluators;
+}
+
 /* is_cut: nobody is waited for any longer. */
 static enum err go_on(struct work *w, struct run_row *run, struct round_row *round, bool is_cut)
 {
     const struct plan *plan;
     enum err e = plan_cache_get(&w->core->plans, run, round->config, &plan);
-    bool is_evaluated = is_cut || round->evaluated >= round->evaluators;
+    bool is_evaluated = is_cut || (!e && has_evaluated(plan, round));
     if (!e && round->status == ROUND_SELECTING && is_evaluated)
         e = evaluated_all(w, run, round);
     if (!e && round->status == ROUND_TRAINING && plan->spec.strategy->is_ready(round)) {

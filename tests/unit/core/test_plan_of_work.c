@@ -201,6 +201,12 @@ START_TEST(test_a_silent_evaluator_does_not_hold_up_the_training)
     ck_assert(lab_claim(&lab, 1, &offer));
     ck_assert_int_eq(offer.task.type, TASK_TRAIN);
     ck_assert_int_eq(lab_run(&lab, id).is_deterministic, 0);
+    /* Nor does its silence hold up the end: the last update closes the round. */
+    lab_answer(&lab, &offer, 1, 0);
+    lab_work(&lab, 0, 1, 0);
+    round = lab_round(&lab, id, 0);
+    ck_assert_int_eq(round.status, ROUND_CLOSED);
+    ck_assert_int_eq(round.received, 2);
     lab_close(&lab);
 }
 END_TEST
