@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include "common/crypto/random.h"
 #include "common/crypto/token.h"
+#include "server/core/ops.h"
 #include "server/service.h"
 #include "tests/support/unit.h"
 
@@ -124,6 +125,32 @@ START_TEST(test_a_first_start_that_was_cut_short)
 }
 END_TEST
 
+/* The process died between the two: the first has its row already. */
+START_TEST(test_a_first_start_that_was_cut_short_between_its_tokens)
+{
+    char token[TOKEN_SIZE], sha256[SHA256_HEX_SIZE], kept[128];
+    struct fault fault = FAULT_NONE;
+    begin();
+    struct service *s = open_service();
+    ck_assert_int_eq(token_new(token, sha256), ERR_OK);
+    ck_assert_int_eq(token_file_write(in_dir("enrollment.token"), token, &fault), ERR_OK);
+    struct arena arena = ARENA_INIT(64 * KIB);
+    struct op_token_create op = {.base = {.core = service_core(s), .arena = &arena, .caller = ""},
+                                 .name = "enrollment",
+                                 .role = ROLE_ENROLLMENT,
+                                 .token_sha256 = sha256};
+    ck_assert_int_eq(store_write_wait(service_store(s), op_token_create, &op), ERR_OK);
+    arena_release(&arena);
+    make_tokens(s);
+    read_token("enrollment.token", kept);
+    ck_assert_str_eq(kept, token);
+    read_token("admin.token", kept);
+    ck_assert_int_eq(num_tokens(s), 2);
+    ck_assert(service_stop(s, 0));
+    end();
+}
+END_TEST
+
 START_TEST(test_places_where_nothing_can_be_kept)
 {
     struct store *store = NULL;
@@ -155,6 +182,7 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {test_the_first_start, test_a_first_start_that_was_cut_short,
+                                  test_a_first_start_that_was_cut_short_between_its_tokens,
                                   test_places_where_nothing_can_be_kept,
                                   test_a_second_server_on_the_same_data};
     return unit_run("data_dir", tests, sizeof tests / sizeof tests[0]);
