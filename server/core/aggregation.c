@@ -170,7 +170,8 @@ static enum err mix(struct core *c, const struct aggregation_input *in, struct a
                    "the updates have no weight: no device has training examples; the model stays");
         e = ERR_OK;
     } else if (e == ERR_CORRUPT) {
-        log_error("core", "run %s round %lld: %s", in->run.id, (long long)in->round.n, fault.detail);
+        log_error("core", "run %s round %lld: a stored update or the model is damaged%s%s", in->run.id,
+                  (long long)in->round.n, fault.detail[0] ? ": " : "", fault.detail);
         result_set(out, ROUND_FAILED, "a stored update or the model cannot be read; the model stays");
         e = ERR_OK;
     } else if (!e && !m.is_finite) {

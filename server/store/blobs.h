@@ -22,7 +22,8 @@ struct blob_ops {
     enum err (*put_end)(struct blob_put *p, int64_t *out_id) MUST_CHECK;
     void (*put_abort)(struct blob_put *p);                                       /* frees p; leaves nothing */
     enum err (*size)(struct blobs *b, int64_t id, int64_t *out_size) MUST_CHECK; /* ERR_NOT_FOUND */
-    /* Exactly n bytes from offset. ERR_NOT_FOUND, ERR_RANGE_NOT_SATISFIABLE past the end. */
+    /* Exactly n bytes from offset. ERR_NOT_FOUND, ERR_RANGE_NOT_SATISFIABLE past the end, ERR_CORRUPT where
+     * the file is damaged. */
     enum err (*read)(struct blobs *b, int64_t id, int64_t offset, void *out, size_t n) MUST_CHECK;
     enum err (*remove)(struct blobs *b,
                        int64_t id) MUST_CHECK; /* ERR_NOT_FOUND; durable at the next commit */

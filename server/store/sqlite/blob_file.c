@@ -97,7 +97,7 @@ static enum err damaged(int64_t id, int64_t offset)
 {
     log_error("store", "blob %lld lacks the bytes at %lld: its file is damaged", (long long)id,
               (long long)offset);
-    return ERR_INTERNAL;
+    return ERR_CORRUPT;
 }
 
 enum err blob_file_read(struct sqlite_blobs *b, int64_t id, int64_t offset, void *out, size_t n)
@@ -126,6 +126,10 @@ enum err blob_file_read(struct sqlite_blobs *b, int64_t id, int64_t offset, void
             break;
         row = id * CHUNKS_PER_BLOB + offset / CHUNK_UNIT;
         rc = sqlite3_blob_reopen(chunk, row);
+        if (rc == SQLITE_ERROR) { /* there is no such row */
+            e = damaged(id, offset);
+            break;
+        }
     }
     if (!e)
         e = db_error(b->db, rc, "reading a blob");

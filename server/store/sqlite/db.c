@@ -40,6 +40,9 @@ static enum err meaning(sqlite3 *db, int rc)
         return io_error(db);
     case SQLITE_TOOBIG:
         return ERR_PAYLOAD_TOO_LARGE;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return ERR_CORRUPT;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_PROTOCOL:
@@ -110,11 +113,6 @@ void db_close(sqlite3 *db)
 {
     if (db && sqlite3_close(db) != SQLITE_OK)
         bug("a database was closed with statements open: %s", sqlite3_errmsg(db));
-}
-
-enum err db_exec(sqlite3 *db, const char *sql, const char *doing)
-{
-    return db_error(db, sqlite3_exec(db, sql, NULL, NULL, NULL), doing);
 }
 
 enum err db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out)

@@ -8,7 +8,7 @@
 
 /* What a result code means; ERR_OK for SQLITE_OK, SQLITE_ROW and SQLITE_DONE. Logs what is no plain conflict,
  * with what was being done ("committing"). db may be NULL. A taken key is ERR_CONFLICT, a full disk
- * ERR_STORAGE_FULL, a failing one ERR_UNAVAILABLE. */
+ * ERR_STORAGE_FULL, a failing one ERR_UNAVAILABLE, a damaged file ERR_CORRUPT. */
 enum err db_error(sqlite3 *db, int rc, const char *doing) MUST_CHECK;
 
 /* Opens the file (it must exist, it may be empty) and runs the pragmas, statements separated by semicolons.
@@ -16,7 +16,6 @@ enum err db_error(sqlite3 *db, int rc, const char *doing) MUST_CHECK;
 enum err db_open(const char *path, const char *pragmas, sqlite3 **out, struct fault *fault) MUST_CHECK;
 void db_close(sqlite3 *db); /* NULL is legal */
 
-enum err db_exec(sqlite3 *db, const char *sql, const char *doing) MUST_CHECK;
 enum err db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out) MUST_CHECK;
 /* Runs a statement that gives no rows, and resets it. */
 enum err db_run(sqlite3_stmt *stmt, const char *doing) MUST_CHECK;
