@@ -108,13 +108,12 @@ enum err core_advance(struct core *c, int64_t *out_next_ms)
         has_more = false;
         e = advance_runs(c, &has_more, out_next_ms);
     }
-    if (!e)
-        e = leftovers_remove(c);
-    if (!e)
-        e = presence_advance(c, &presence_ms);
-    if (e)
-        presence_ms = core_now(c) + RETRY_MS;
+    /* A run that cannot go on keeps nobody else from being looked after. */
+    enum err of_leftovers = leftovers_remove(c), of_presence = presence_advance(c, &presence_ms);
+    e = e ? e : of_leftovers ? of_leftovers : of_presence;
     if (presence_ms < *out_next_ms)
         *out_next_ms = presence_ms;
+    if (e && core_now(c) + RETRY_MS < *out_next_ms)
+        *out_next_ms = core_now(c) + RETRY_MS;
     return e;
 }

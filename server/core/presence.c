@@ -91,41 +91,55 @@ struct sweep {
     int64_t next_ms;
 };
 
-/* When silence will next change what this entry is. */
-static int64_t next_change(const struct presence_table *p, const struct id_entry *e)
+/* When silence will next change what this entry then is. */
+static int64_t next_change(const struct presence_table *p, const struct id_entry *e, enum presence state)
 {
     int64_t suspect = e->at_ms + SUSPECT_AFTER * p->heartbeat_ms + 1,
             offline = e->at_ms + OFFLINE_AFTER * p->heartbeat_ms + 1;
-    if (e->state == PRESENCE_ONLINE)
+    if (state == PRESENCE_ONLINE)
         return suspect;
-    return e->state == PRESENCE_SUSPECT ? offline : INT64_MAX;
+    return state == PRESENCE_SUSPECT ? offline : INT64_MAX;
 }
 
-/* Entries that changed, or were seen a good while after they were last written (count). */
-static enum err sweep_table(struct sweep *s, struct presence_table *p, struct id_table *t, int64_t now_ms,
-                            struct id_entry **out, size_t *out_count)
+/* Copies of entries that changed, or were seen a good while after they were last written (count): as they shall
+ * be, is_dirty where the state is another. The table stays as it is until they are written. */
+static enum err sweep_table(struct sweep *s, const struct presence_table *p, const struct id_table *t,
+                            int64_t now_ms, struct id_entry **out, size_t *out_count)
 {
     *out_count = 0;
     *out = arena_calloc(s->base.arena, t->count, sizeof **out);
     if (!*out)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < t->capacity; i++) {
-        struct id_entry *e = &t->slots[i];
+        const struct id_entry *e = &t->slots[i];
         if (!e->id[0])
             continue;
-        int state = (int)presence_of(p, now_ms - e->at_ms);
-        bool is_changed = state != e->state;
+        enum presence state = presence_of(p, now_ms - e->at_ms);
+        bool is_changed = (int)state != e->state;
         if (is_changed || (e->is_dirty && now_ms - e->count >= SAVE_EVERY_MS)) {
-            e->state = state;
-            e->count = now_ms;
-            e->is_dirty = false;
-            (*out)[*out_count] = *e;
-            (*out)[(*out_count)++].is_dirty = is_changed;
+            struct id_entry *copy = &(*out)[(*out_count)++];
+            *copy = *e;
+            copy->state = (int)state;
+            copy->count = now_ms;
+            copy->is_dirty = is_changed;
         }
-        int64_t next = next_change(p, e);
+        int64_t next = next_change(p, e, state);
         s->next_ms = next < s->next_ms ? next : s->next_ms;
     }
     return ERR_OK;
+}
+
+/* They are written. Who was seen meanwhile is to be written again. */
+static void sweep_apply(const struct id_table *t, const struct id_entry *written, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct id_entry *e = id_table_find(t, written[i].id);
+        if (!e)
+            continue;
+        e->state = written[i].state;
+        e->count = written[i].count;
+        e->is_dirty = e->is_dirty && e->at_ms != written[i].at_ms;
+    }
 }
 
 static enum err status_event(struct work *w, const char *type, const char *key, const struct id_entry *e,
@@ -185,12 +199,20 @@ enum err presence_advance(struct core *c, int64_t *out_next_ms)
     progress_forget_before(&c->progress, now_ms - (int64_t)100 * OFFLINE_AFTER * p->heartbeat_ms);
     if (!e && s.num_workers + s.num_devices > 0)
         e = store_write_wait(c->store, op_presence, &s);
+    if (!e) {
+        pthread_mutex_lock(&p->lock);
+        sweep_apply(&p->workers, s.workers, s.num_workers);
+        sweep_apply(&p->devices, s.devices, s.num_devices);
+        pthread_mutex_unlock(&p->lock);
+    }
     arena_release(&arena);
+    if (e)
+        return e; /* next_ms stays in the past: the next try is not put off */
     /* Somebody who was silent is seen again within a heartbeat at the latest. */
     int64_t soon = now_ms + (p->heartbeat_ms > 100 ? p->heartbeat_ms : 100);
     p->next_ms = s.next_ms < soon ? s.next_ms : soon;
     *out_next_ms = p->next_ms;
-    return e;
+    return ERR_OK;
 }
 
 enum err presence_recover(struct core *c, struct store_txn *txn)

@@ -225,6 +225,8 @@ static enum err flaky_size(struct blobs *b, int64_t id, int64_t *out_size)
 
 static enum err flaky_blob_read(struct blobs *b, int64_t id, int64_t offset, void *out, size_t n)
 {
+    if (blobs_of(b)->flaky->bad_blob && id == blobs_of(b)->flaky->bad_blob)
+        return blobs_of(b)->flaky->bad_err;
     if (fails(blobs_of(b)->flaky))
         return ERR_STORAGE_FULL;
     return blobs_of(b)->real->ops->read(blobs_of(b)->real, id, offset, out, n);

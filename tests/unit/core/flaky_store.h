@@ -12,6 +12,8 @@
 struct flaky {
     int64_t left, calls;
     int64_t failures;
+    int64_t bad_blob; /* every read of it fails with bad_err; 0: none */
+    enum err bad_err;
 };
 
 enum err flaky_store_open(struct flaky *f,

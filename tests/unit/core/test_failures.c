@@ -117,6 +117,136 @@ START_TEST(test_the_nth_call_fails)
 }
 END_TEST
 
+static void open_flaky(struct lab *lab, struct flaky *f)
+{
+    struct store *store;
+    struct blobs *blobs;
+    ck_assert_int_eq(flaky_store_open(f, &store), ERR_OK);
+    ck_assert_int_eq(flaky_blobs_open(f, &blobs), ERR_OK);
+    lab_open_over(lab, store, blobs);
+}
+
+struct type_count {
+    const char *type;
+    size_t count;
+};
+
+static enum err count_type(struct store_txn *txn, void *arg)
+{
+    struct type_count *a = arg;
+    struct arena arena = ARENA_INIT(MIB);
+    struct event_row *rows;
+    size_t count;
+    enum err e = store_find(txn, QUERY_EVENTS, &arena, 0, &rows, &count, store_int(0));
+    for (size_t i = 0; i < count && !e; i++)
+        a->count += strcmp(rows[i].type, a->type) == 0;
+    arena_release(&arena);
+    return e;
+}
+
+/* Of all runs and of none. */
+static size_t count_events(struct lab *lab, const char *type)
+{
+    struct type_count a = {.type = type};
+    ck_assert_int_eq(lab->store->ops->read(lab->store, count_type, &a), ERR_OK);
+    return a.count;
+}
+
+START_TEST(test_a_change_of_status_is_told_once_whatever_fails)
+{
+    int64_t failures = 1;
+    for (int64_t n = 0; failures > 0; n++) {
+        struct flaky f = {.left = -1};
+        struct lab lab;
+        open_flaky(&lab, &f);
+        lab_devices(&lab, 2, 4);
+        f.left = n;
+        lab_wait(&lab, 30001);
+        failures = f.failures;
+        f.left = -1;
+        ck_assert_msg(count_events(&lab, "device_status") == 2, "call %lld: %zu events", (long long)n,
+                      count_events(&lab, "device_status"));
+        lab_close(&lab);
+        ck_assert_int_eq(failures > 0 || n > 5, 1);
+    }
+}
+END_TEST
+
+/* A round of two devices that has its updates, and whose average is still to be made. */
+static const char *aggregating(struct lab *lab, struct op_task_update *last)
+{
+    struct task_offer offer;
+    const char *id = lab_submit(lab, "{\"num_rounds\": 2}");
+    for (int k = 0; k < 2; k++) {
+        ck_assert(lab_claim(lab, k, &offer));
+        struct task_report r = lab_report(lab, &offer, 4);
+        ck_assert_int_eq(lab_send(lab, &offer, &r, 1, last), ERR_OK);
+    }
+    ck_assert_int_eq(lab_round(lab, id, 0).status, ROUND_AGGREGATING);
+    return id;
+}
+
+START_TEST(test_a_run_that_cannot_go_on_holds_up_nobody_else)
+{
+    struct flaky f = {.left = -1};
+    struct lab lab;
+    struct op_task_update op, stopped_op;
+    struct task_offer offer;
+    int64_t next_ms, size;
+    open_flaky(&lab, &f);
+    lab_devices(&lab, 2, 4);
+    const char *id = aggregating(&lab, &op);
+    f.bad_blob = op.blob_id;
+    f.bad_err = ERR_UNAVAILABLE;
+    /* What another run left, and a device that is silent. */
+    struct run_row other;
+    ck_assert_int_eq(lab_create(&lab, "{}", &other), ERR_OK);
+    ck_assert_int_eq(core_advance(lab.core, &next_ms), ERR_UNAVAILABLE);
+    ck_assert(lab_claim(&lab, 0, &offer));
+    ck_assert_str_eq(offer.task.run_id, other.id);
+    struct task_report r = lab_report(&lab, &offer, 4);
+    ck_assert_int_eq(lab_send(&lab, &offer, &r, 1, &stopped_op), ERR_OK);
+    struct op_run_action stop = {.base = {.core = lab.core, .arena = &lab.arena, .caller = "tester"},
+                                 .run_id = other.id,
+                                 .action = RUN_ACTION_STOP};
+    ck_assert_int_eq(store_write_wait(lab.store, op_run_action, &stop), ERR_OK);
+    lab.clock.ms += 30001;
+    ck_assert_int_eq(core_advance(lab.core, &next_ms), ERR_UNAVAILABLE);
+    ck_assert_int_le(next_ms, lab.clock.ms + 1000);
+    ck_assert_int_eq(lab.blobs->ops->size(lab.blobs, stopped_op.blob_id, &size), ERR_NOT_FOUND);
+    ck_assert_uint_ge(count_events(&lab, "device_status"), 1);
+    /* The storage is there again: nothing was lost. */
+    ck_assert_int_eq(lab_round(&lab, id, 0).status, ROUND_AGGREGATING);
+    f.bad_blob = 0;
+    lab_advance(&lab);
+    ck_assert_int_eq(lab_round(&lab, id, 0).outcome, ROUND_COMPLETED);
+    ck_assert_int_eq(lab_round(&lab, id, 0).received, 2);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_a_damaged_update_fails_its_round)
+{
+    struct flaky f = {.left = -1};
+    struct lab lab;
+    struct op_task_update op;
+    open_flaky(&lab, &f);
+    lab_devices(&lab, 2, 4);
+    const char *id = aggregating(&lab, &op);
+    f.bad_blob = op.blob_id;
+    f.bad_err = ERR_CORRUPT;
+    lab_advance(&lab);
+    struct round_row round = lab_round(&lab, id, 0);
+    ck_assert_int_eq(round.status, ROUND_CLOSED);
+    ck_assert_int_eq(round.outcome, ROUND_FAILED);
+    ck_assert_str_eq(lab_model(&lab, id, 0).weights_sha256, lab_model(&lab, id, 1).weights_sha256);
+    lab_work_all(&lab, 2);
+    ck_assert_int_eq(lab_run(&lab, id).outcome, RUN_COMPLETED);
+    ck_assert_int_eq(lab_round(&lab, id, 1).outcome, ROUND_COMPLETED);
+    lab_close(&lab);
+}
+END_TEST
+
 /* Memory that ends after `max` bytes, wherever an operation is. */
 static enum err create_within(struct lab *lab, size_t max)
 {
@@ -201,7 +331,10 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {test_the_nth_call_fails, test_memory_that_ends_leaves_nothing_behind};
+    const TTest *const tests[] = {
+        test_the_nth_call_fails, test_a_change_of_status_is_told_once_whatever_fails,
+        test_a_run_that_cannot_go_on_holds_up_nobody_else, test_a_damaged_update_fails_its_round,
+        test_memory_that_ends_leaves_nothing_behind};
     log_init(LOG_ERROR, LOG_TEXT);
     return unit_run("failures", tests, sizeof tests / sizeof *tests);
 }
