@@ -19,7 +19,7 @@ struct weights_put {
     struct arch_ref *arch;
     struct upload upload;
     struct canonical *canonical;
-    int64_t blob_id; /* of the canonical file, until a row names it */
+    int64_t blob_id; /* a file that no row names: the canonical one, then the one whose place it took */
     char weights_sha256[SHA256_HEX_SIZE], aggregate_sha256[SHA256_HEX_SIZE];
 };
 
@@ -29,8 +29,8 @@ static void weights_release(void *value)
     canonical_free(w->canonical);
     upload_release(&w->upload);
     if (w->blob_id) {
-        struct upload made = {.api = w->r.api, .blob_id = w->blob_id};
-        upload_release(&made);
+        struct upload unnamed = {.api = w->r.api, .blob_id = w->blob_id};
+        upload_release(&unnamed);
     }
     arch_unref(w->arch);
 }
@@ -86,7 +86,7 @@ static enum err stored(void *ctx, struct request *rq, struct fault *fault)
     (void)ctx;
     (void)fault;
     struct weights_put *w = request_get(rq, REQUEST_STATE);
-    w->blob_id = 0;
+    w->blob_id = w->op.out_former_blob;
     struct obj o = obj_new();
     obj_text(&o, "run_id", w->run.id);
     obj_int(&o, "version", 0);

@@ -62,6 +62,7 @@ struct op_run_weights {
     int64_t blob_id, size_bytes;
     const char *weights_sha256, *aggregate_sha256;
     struct model_row out;
+    int64_t out_former_blob; /* of weights put before: no row names it any more; 0: none */
 };
 enum err op_run_weights(struct store_txn *txn, void *arg);
 

@@ -114,6 +114,7 @@ static enum err op_leftover(struct store_txn *txn, void *arg)
     struct work w = work_begin(txn, &a->base);
     struct run_row run;
     struct round_row round;
+    const struct plan *plan;
     a->garbage = (struct blob_list){0};
     enum err e = run_load(&w, a->what->run_id, &run);
     if (!e)
@@ -121,6 +122,10 @@ static enum err op_leftover(struct store_txn *txn, void *arg)
     /* The operation that left it may have failed at its commit: then the round is still open. */
     if (e || round.status != ROUND_CLOSED)
         return e == ERR_NOT_FOUND ? ERR_OK : e;
+    e = plan_cache_get(&w.core->plans, &run, round.config, &plan);
+    /* A spec that cannot be read does not say that they may go. */
+    if (e || plan->spec.retention.keep_updates)
+        return e == ERR_CORRUPT ? ERR_OK : e;
     return retention_updates(&w, &run, round.n, &a->garbage);
 }
 

@@ -10,7 +10,7 @@ struct blob_list {
     size_t count, capacity;
 };
 
-/* The round's update files, where the run does not keep them. */
+/* The round's update files; for a run that does not keep them. */
 enum err retention_updates(struct work *w, const struct run_row *run, int64_t round,
                            struct blob_list *garbage) MUST_CHECK;
 /* The model that is one too many now that `newest` is stored. */
@@ -18,8 +18,8 @@ enum err retention_models(struct work *w, const struct plan *plan, const struct 
                           struct blob_list *garbage) MUST_CHECK;
 
 /* -- outside of transactions, on core_advance's thread --------------------------------------------------- */
-/* A run's last round ended without aggregation: its update files may go. Thread-safe. Out of memory: the next
- * start finds them. */
+/* A run's last round ended without aggregation: its update files may go, unless the run keeps them.
+ * Thread-safe. Out of memory: the next start finds them. */
 void leftover_add(struct core *c, const char *run_id, int64_t round);
 enum err leftovers_remove(struct core *c) MUST_CHECK;
 void leftovers_free(struct core *c);

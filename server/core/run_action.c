@@ -89,11 +89,25 @@ enum err op_run_action(struct store_txn *txn, void *arg)
     return e ? e : run_save(&w, &a->out);
 }
 
+/* The first round that a change of the config is for: an open one keeps what it began with. */
+static enum err next_to_open(struct work *w, const struct run_row *run, int64_t *out)
+{
+    struct round_row open;
+    enum err e = round_load(w, run->id, run->round, &open);
+    *out = run->round + (e ? 0 : 1);
+    if (e == ERR_NOT_FOUND) {
+        *w->fault = FAULT_NONE;
+        e = ERR_OK;
+    }
+    return e;
+}
+
 enum err op_run_config(struct store_txn *txn, void *arg)
 {
     struct op_run_config *a = arg;
     struct work w = work_begin(txn, &a->base);
     struct run_spec spec;
+    int64_t from_round = 0;
     json_t *doc = NULL, *config = NULL;
     enum err e = run_load(&w, a->run_id, &a->out);
     if (!e && a->out.status == RUN_FINISHED)
@@ -111,9 +125,11 @@ enum err op_run_config(struct store_txn *txn, void *arg)
     if (!e)
         e = json_to_arena(w.arena, run_config_of(doc), &a->out.config);
     if (!e)
+        e = next_to_open(&w, &a->out, &from_round);
+    if (!e)
         e = event_add(
             &w, &a->out, "config_changed",
-            json_pack("{s:I, s:O, s:s}", "from_round", a->out.round, "patch", a->patch, "by", w.caller));
+            json_pack("{s:I, s:O, s:s}", "from_round", from_round, "patch", a->patch, "by", w.caller));
     if (!e)
         e = run_warn_of_divergence(&w, &a->out, spec.training.learning_rate, spec.params.proximal_mu);
     json_decref(doc);
@@ -126,6 +142,7 @@ enum err op_run_weights(struct store_txn *txn, void *arg)
     struct op_run_weights *a = arg;
     struct work w = work_begin(txn, &a->base);
     struct run_row run;
+    struct model_row former;
     enum err e = run_load(&w, a->run_id, &run);
     if (e)
         return e;
@@ -134,6 +151,12 @@ enum err op_run_weights(struct store_txn *txn, void *arg)
                          "the run is %s: initial weights can only be put while it is pending (submit it with "
                          "\"autostart\": false)",
                          run_status_name(run.status));
+    record_init(RECORD_MODEL, &former);
+    former.run_id = run.id;
+    e = store_get(txn, RECORD_MODEL, w.arena, &former);
+    if (e && e != ERR_NOT_FOUND)
+        return e;
+    a->out_former_blob = former.blob_id;
     record_init(RECORD_MODEL, &a->out);
     a->out.run_id = run.id;
     a->out.blob_id = a->blob_id;

@@ -517,6 +517,30 @@ START_TEST(test_initial_weights_that_are_refused)
 }
 END_TEST
 
+START_TEST(test_initial_weights_put_twice_take_the_place_once)
+{
+    struct lab lab;
+    struct buf file;
+    char run[ID_SIZE];
+    lab_open(&lab);
+    lab_run(&lab, 1, 1, ",\"autostart\":false", run);
+    file_of_model(&file, 1, "");
+    json_decref(put_initial(&lab, run, &file, 200));
+    int64_t once = blob_bytes(&lab);
+    ck_assert_int_gt(once, 0);
+    buf_release(&file);
+    for (int i = 2; i < 5; i++) {
+        file_of_model(&file, (float)i, "");
+        json_decref(put_initial(&lab, run, &file, 200));
+        buf_release(&file);
+        /* The former file is removed after the answer. */
+        while (blob_bytes(&lab) != once)
+            ;
+    }
+    lab_close(&lab);
+}
+END_TEST
+
 /* A model larger than one step of the conversion and than a chunk of the blob store. */
 START_TEST(test_large_weights)
 {
@@ -574,6 +598,7 @@ int main(void)
                                   test_weights_round_trip,
                                   test_weights_of_half_the_size,
                                   test_initial_weights_that_are_refused,
+                                  test_initial_weights_put_twice_take_the_place_once,
                                   test_large_weights};
     return unit_run("updates", tests, sizeof tests / sizeof tests[0]);
 }

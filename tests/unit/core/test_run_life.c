@@ -211,9 +211,65 @@ START_TEST(test_config_changes_from_the_next_round_on)
     json_decref(first);
     json_decref(second);
     ck_assert_uint_eq(lab_count_events(&lab, id, "config_changed"), 1);
+    json_t *event = lab_event(&lab, id, "config_changed");
+    ck_assert_int_eq(json_integer_value(json_object_get(event, "from_round")), 1);
+    json_decref(event);
     ck_assert_uint_eq(lab_count_events(&lab, id, "warning"), 0);
     ck_assert_int_eq(lab_config(&lab, id, "{\"training\": {\"learning_rate\": 1.0}}"), ERR_OK);
     ck_assert_uint_eq(lab_count_events(&lab, id, "warning"), 1); /* learning_rate * proximal_mu = 2 */
+    lab_close(&lab);
+}
+END_TEST
+
+static int64_t changed_from(struct lab *lab, const char *id)
+{
+    ck_assert_int_eq(lab_config(lab, id, "{\"training\": {\"learning_rate\": 0.25}}"), ERR_OK);
+    json_t *event = lab_event(lab, id, "config_changed");
+    int64_t round = json_integer_value(json_object_get(event, "from_round"));
+    json_decref(event);
+    return round;
+}
+
+START_TEST(test_a_config_change_says_from_which_round_on)
+{
+    struct lab lab;
+    lab_open(&lab);
+    const char *id = lab_submit(&lab, "{\"num_rounds\": 3}");
+    ck_assert_int_eq(changed_from(&lab, id), 0); /* none is open yet */
+    lab_devices(&lab, 2, 4);
+    ck_assert_int_eq(changed_from(&lab, id), 1);
+    ck_assert_int_eq(lab_action(&lab, id, RUN_ACTION_PAUSE), ERR_OK);
+    ck_assert_int_eq(changed_from(&lab, id), 1); /* it goes on to its end */
+    lab_work(&lab, 0, 1, 0);
+    lab_work(&lab, 1, 1, 0);
+    ck_assert_int_eq(lab_round(&lab, id, 0).status, ROUND_CLOSED);
+    ck_assert(!lab_has_round(&lab, id, 1));
+    ck_assert_int_eq(changed_from(&lab, id), 1); /* closed, and the next is still to be opened */
+    ck_assert_int_eq(lab_action(&lab, id, RUN_ACTION_RESUME), ERR_OK);
+    lab_advance(&lab);
+    ck_assert_int_eq(changed_from(&lab, id), 2);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_a_stopped_run_keeps_the_updates_it_is_to_keep)
+{
+    struct lab lab;
+    struct task_offer offer;
+    struct op_task_update op;
+    int64_t size;
+    lab_open(&lab);
+    lab_devices(&lab, 2, 4);
+    const char *id = lab_submit(&lab, "{\"retention\": {\"keep_updates\": \"all\"}}");
+    ck_assert(lab_claim(&lab, 0, &offer));
+    struct task_report r = lab_report(&lab, &offer, 4);
+    ck_assert_int_eq(lab_send(&lab, &offer, &r, 1, &op), ERR_OK);
+    ck_assert_int_eq(lab_action(&lab, id, RUN_ACTION_STOP), ERR_OK);
+    lab_advance(&lab);
+    ck_assert_int_eq(lab.blobs->ops->size(lab.blobs, op.blob_id, &size), ERR_OK);
+    lab_restart(&lab);
+    lab_advance(&lab);
+    ck_assert_int_eq(lab.blobs->ops->size(lab.blobs, op.blob_id, &size), ERR_OK);
     lab_close(&lab);
 }
 END_TEST
@@ -317,6 +373,8 @@ int main(void)
                                   test_a_stopped_run_stays_stopped,
                                   test_runs_that_wait_pause_or_never_began_can_be_stopped,
                                   test_config_changes_from_the_next_round_on,
+                                  test_a_config_change_says_from_which_round_on,
+                                  test_a_stopped_run_keeps_the_updates_it_is_to_keep,
                                   test_bad_config_changes_nothing,
                                   test_initial_weights_may_be_put_while_pending,
                                   test_initial_weights_come_from_the_seed,
