@@ -79,16 +79,36 @@ static enum err token_set(struct enrolment *en)
     return e ? e : token_insert(en->w, &token);
 }
 
-/* The former device that this one is, or NULL: by ordinal; without one by name, or in their order. */
+/* How a device that comes back is known again. Who names an ordinal or a name comes before those that take what
+ * is left, in their order. */
+enum known_by { KNOWN_BY_ORDINAL, KNOWN_BY_NAME, KNOWN_BY_ORDER };
+
+static enum known_by known_by(const struct device_spec *spec)
+{
+    return spec->ordinal >= 0 ? KNOWN_BY_ORDINAL : *spec->name ? KNOWN_BY_NAME : KNOWN_BY_ORDER;
+}
+
+static bool is_known(const struct device_spec *spec, const struct device_row *former)
+{
+    switch (known_by(spec)) {
+    case KNOWN_BY_ORDINAL:
+        return former->ordinal == spec->ordinal;
+    case KNOWN_BY_NAME:
+        return strcmp(former->name, spec->name) == 0;
+    case KNOWN_BY_ORDER:
+        break;
+    }
+    return true;
+}
+
+/* The former device that this one is, or NULL. */
 static struct device_row *former_of(struct enrolment *en, const struct device_spec *spec)
 {
     for (size_t i = 0; i < en->num_former; i++) {
         struct device_row *d = &en->former[i];
         if (en->is_taken[i] || strcmp(d->dataset, spec->dataset) != 0)
             continue;
-        bool is_it = spec->ordinal >= 0 ? d->ordinal == spec->ordinal
-                                        : !*spec->name || strcmp(d->name, spec->name) == 0;
-        if (is_it) {
+        if (is_known(spec, d)) {
             en->is_taken[i] = true;
             return d;
         }
@@ -96,19 +116,43 @@ static struct device_row *former_of(struct enrolment *en, const struct device_sp
     return NULL;
 }
 
-static enum err device_enrol(struct enrolment *en, size_t i)
-{
+/* A device of the body, and the former one that it is. */
+struct enrolled {
     struct device_spec spec;
-    struct device_row *out = &en->a->out_devices[i];
-    enum err e = device_spec_parse(en->w, json_array_get(en->spec.devices, i), "", &spec);
-    if (!e) {
-        struct device_row *former = former_of(en, &spec);
-        e = former ? device_renew(en->w, &spec, former) : device_insert(en->w, en->a->out.id, &spec, out);
-        if (former)
-            *out = *former;
-    }
+    struct device_row *former; /* NULL: it is new */
+};
+
+static enum err device_failed(struct enrolment *en, size_t i, enum err e)
+{
     if (e && en->w->fault->err)
         (void)fault_within(en->w->fault, "devices[%zu]", i);
+    return e;
+}
+
+static enum err devices_read(struct enrolment *en, struct enrolled *devices, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        enum err e = device_spec_parse(en->w, json_array_get(en->spec.devices, i), "", &devices[i].spec);
+        if (e)
+            return device_failed(en, i, e);
+    }
+    return ERR_OK;
+}
+
+static void devices_recognise(struct enrolment *en, struct enrolled *devices, size_t count)
+{
+    for (enum known_by by = KNOWN_BY_ORDINAL; by <= KNOWN_BY_ORDER; by++)
+        for (size_t i = 0; i < count; i++)
+            if (known_by(&devices[i].spec) == by)
+                devices[i].former = former_of(en, &devices[i].spec);
+}
+
+static enum err device_enrol(struct enrolment *en, struct enrolled *device, struct device_row *out)
+{
+    if (!device->former)
+        return device_insert(en->w, en->a->out.id, &device->spec, out);
+    enum err e = device_renew(en->w, &device->spec, device->former);
+    *out = *device->former;
     return e;
 }
 
@@ -117,14 +161,19 @@ static enum err devices_enrol(struct enrolment *en)
     struct work *w = en->w;
     enum err e = store_find(w->txn, QUERY_DEVICES_OF_WORKER, w->arena, 0, &en->former, &en->num_former,
                             store_text(en->a->out.id), store_int(0));
-    en->is_taken = e ? NULL : arena_calloc(w->arena, en->num_former, sizeof *en->is_taken);
-    en->a->out_num_devices = json_array_size(en->spec.devices);
-    en->a->out_devices =
-        e ? NULL : arena_calloc(w->arena, en->a->out_num_devices, sizeof *en->a->out_devices);
-    if (!en->is_taken || !en->a->out_devices)
-        return e ? e : ERR_NO_MEMORY;
-    for (size_t i = 0; i < en->a->out_num_devices && !e; i++)
-        e = device_enrol(en, i);
+    if (e)
+        return e;
+    size_t count = en->a->out_num_devices = json_array_size(en->spec.devices);
+    struct enrolled *devices = arena_calloc(w->arena, count, sizeof *devices);
+    en->is_taken = arena_calloc(w->arena, en->num_former, sizeof *en->is_taken);
+    en->a->out_devices = arena_calloc(w->arena, count, sizeof *en->a->out_devices);
+    if (!devices || !en->is_taken || !en->a->out_devices)
+        return ERR_NO_MEMORY;
+    e = devices_read(en, devices, count);
+    if (!e)
+        devices_recognise(en, devices, count);
+    for (size_t i = 0; i < count && !e; i++)
+        e = device_failed(en, i, device_enrol(en, &devices[i], &en->a->out_devices[i]));
     /* What it no longer holds is free for another. */
     for (size_t i = 0; i < en->num_former && !e; i++)
         if (!en->is_taken[i])

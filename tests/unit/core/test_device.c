@@ -145,6 +145,31 @@ START_TEST(test_ordinals_are_given_and_guarded)
 }
 END_TEST
 
+#define NAMED_DEVICE(name) "{\"dataset\": \"hand\", \"name\": \"" name "\", \"num_examples\": 1}"
+
+/* Who says which one it is gets that one; only then do the others take what is left. */
+START_TEST(test_devices_that_say_who_they_are_come_first)
+{
+    struct lab lab;
+    struct op_worker_register op;
+    lab_open(&lab);
+    ck_assert_int_eq(
+        enrol(&lab, WORKER("i1", FREE_DEVICE "," NAMED_DEVICE("a") "," FREE_DEVICE "," FREE_DEVICE), &op),
+        ERR_OK);
+    const char *first = op.out_devices[0].id, *a = op.out_devices[1].id, *third = op.out_devices[2].id,
+               *last = op.out_devices[3].id;
+#define ORDINAL_0 "{\"dataset\": \"hand\", \"ordinal\": 0, \"num_examples\": 1}"
+    ck_assert_int_eq(
+        enrol(&lab, WORKER("i1", FREE_DEVICE "," FREE_DEVICE "," NAMED_DEVICE("a") "," ORDINAL_0), &op),
+        ERR_OK);
+    ck_assert_str_eq(op.out_devices[3].id, first);
+    ck_assert_str_eq(op.out_devices[2].id, a);
+    ck_assert_str_eq(op.out_devices[0].id, third);
+    ck_assert_str_eq(op.out_devices[1].id, last);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(test_a_worker_that_comes_back_with_less_frees_the_rest)
 {
     struct lab lab;
@@ -508,6 +533,7 @@ int main(void)
     const TTest *const tests[] = {test_a_worker_is_many_devices,
                                   test_a_worker_that_comes_back_is_the_same,
                                   test_ordinals_are_given_and_guarded,
+                                  test_devices_that_say_who_they_are_come_first,
                                   test_a_worker_that_comes_back_with_less_frees_the_rest,
                                   test_data_may_not_change_silently,
                                   test_bad_registrations,
