@@ -8,7 +8,9 @@
 #include "server/api/run_json.h"
 #include "server/httpd/sse.h"
 
-#define EVENTS_OF_PIECE 100 /* of one look of a stream */
+#define EVENTS_OF_PIECE 100        /* of one look of a stream, */
+#define PIECE_BYTES     MIB        /* which ends once it has as much */
+#define EVENTS_MEMORY   (24 * MIB) /* of the rows of one look; the largest event needs a few MiB */
 
 static json_t *event_json(const struct event_row *ev)
 {
@@ -32,6 +34,21 @@ static enum err find_events(struct store_txn *txn, const char *run_id, int64_t a
     return store_find(txn, QUERY_EVENTS, arena, limit, out_rows, out_n, store_int(after));
 }
 
+/* The first of them, at most `limit`, *out_asked of which were asked for: fewer where they are so large that
+ * `arena`, which is empty, cannot hold as many. Fewer than asked: those are all. */
+static enum err find_some(struct store_txn *txn, const char *run_id, int64_t after, int64_t limit,
+                          struct arena *arena, struct event_row **out_rows, size_t *out_n, size_t *out_asked)
+{
+    enum err e = find_events(txn, run_id, after, limit, arena, out_rows, out_n);
+    while (e == ERR_NO_MEMORY && limit > 1) {
+        limit = limit > 4 ? limit / 4 : 1;
+        arena_release(arena);
+        e = find_events(txn, run_id, after, limit, arena, out_rows, out_n);
+    }
+    *out_asked = (size_t)limit;
+    return e;
+}
+
 static int64_t place_of(const char *run_id, const struct event_row *ev)
 {
     return run_id[0] ? ev->seq : ev->id;
@@ -51,7 +68,8 @@ struct feed {
 static enum err read_feed(struct store_txn *txn, void *arg)
 {
     struct feed *f = arg;
-    return find_events(txn, f->run_id, f->last, EVENTS_OF_PIECE, &f->arena, &f->rows, &f->count);
+    size_t asked;
+    return find_some(txn, f->run_id, f->last, EVENTS_OF_PIECE, &f->arena, &f->rows, &f->count, &asked);
 }
 
 static enum err feed_event(struct feed *f, const struct event_row *ev, struct buf *out)
@@ -73,12 +91,12 @@ static enum err feed_next(void *ctx, struct buf *out, bool *out_end)
 {
     struct feed *f = ctx;
     (void)out_end;
-    arena_init(&f->arena, LIMIT_REQUEST_ARENA);
+    arena_init(&f->arena, EVENTS_MEMORY);
     enum err e = f->api->store->ops->read(f->api->store, read_feed, f);
-    for (size_t i = 0; e == ERR_OK && i < f->count; i++)
+    for (size_t i = 0; e == ERR_OK && i < f->count && out->len < PIECE_BYTES; i++)
         e = feed_event(f, &f->rows[i], out);
     arena_release(&f->arena);
-    /* What did not fit comes with the next look; nothing was lost. */
+    /* What did not fit comes with the next look; nothing of it stands in `out`. */
     return e == ERR_PAYLOAD_TOO_LARGE && out->len > 0 ? ERR_OK : e;
 }
 
@@ -118,17 +136,8 @@ static enum err check_run(struct store_txn *txn, void *arg)
     return e;
 }
 
-static enum err read_page(struct store_txn *txn, void *arg)
+static enum err page_of(struct events_look *look, const struct event_row *rows, size_t n, bool is_last)
 {
-    struct events_look *look = arg;
-    struct event_row *rows;
-    size_t n;
-    enum err e = find_events(txn, look->run_id, look->since, look->limit + 1, look->r.arena, &rows, &n);
-    if (e != ERR_OK)
-        return e;
-    bool is_last = n <= (size_t)look->limit;
-    if (!is_last)
-        n = (size_t)look->limit;
     json_t *items = json_array();
     for (size_t i = 0; items && i < n; i++) {
         if (json_array_append_new(items, event_json(&rows[i])) != 0) {
@@ -141,6 +150,21 @@ static enum err read_page(struct store_txn *txn, void *arg)
         next = arena_printf(look->r.arena, "%lld", (long long)place_of(look->run_id, &rows[n - 1]));
     look->r.out = items ? page_json(items, next) : NULL;
     return look->r.out ? ERR_OK : ERR_NO_MEMORY;
+}
+
+/* One more than the page holds is asked for, to know whether there are more. */
+static enum err read_page(struct store_txn *txn, void *arg)
+{
+    struct events_look *look = arg;
+    struct arena arena = ARENA_INIT(EVENTS_MEMORY);
+    struct event_row *rows;
+    size_t n, asked;
+    enum err e = find_some(txn, look->run_id, look->since, look->limit + 1, &arena, &rows, &n, &asked);
+    bool is_last = n < asked;
+    if (e == ERR_OK)
+        e = page_of(look, rows, is_last || n == 1 ? n : n - 1, is_last);
+    arena_release(&arena);
+    return e;
 }
 
 /* A stream unless a page is asked for: by ?since= and the like, or by an Accept that wants JSON. */

@@ -2,7 +2,7 @@
 #include "server/httpd/internal.h"
 #include <string.h>
 
-#define PAGE_MAX (4 * MIB)
+#define PAGE_MAX (16 * MIB) /* more than the largest event */
 
 enum err reply_events(struct request *rq, const struct sse_source *source, struct fault *fault)
 {
@@ -43,6 +43,7 @@ static enum err line_put(struct buf *out, const char *name, const char *text)
 
 enum err sse_event(struct buf *out, const char *id, const char *event, const char *data)
 {
+    size_t former = out->len;
     enum err e = id ? line_put(out, "id: ", id) : ERR_OK;
     if (!e && event)
         e = line_put(out, "event: ", event);
@@ -54,5 +55,12 @@ enum err sse_event(struct buf *out, const char *id, const char *event, const cha
             break;
         at += at[0] == '\r' && at[1] == '\n' ? 2 : 1;
     }
-    return e ? e : buf_append(out, "\n", 1);
+    if (!e)
+        e = buf_append(out, "\n", 1);
+    /* A part of an event would run into the next one. */
+    if (e && out->len > former) {
+        out->len = former;
+        out->data[former] = '\0';
+    }
+    return e;
 }

@@ -26,7 +26,7 @@ struct sse_source {
 enum err reply_events(struct request *rq, const struct sse_source *source, struct fault *fault) MUST_CHECK;
 
 /* One event. `id` and `event` may be NULL and must hold no line break; data of several lines becomes several
- * fields. */
+ * fields. On an error `out` is as before: ERR_PAYLOAD_TOO_LARGE where it does not fit. */
 enum err sse_event(struct buf *out, const char *id, const char *event, const char *data) MUST_CHECK;
 
 #endif

@@ -153,6 +153,102 @@ START_TEST(test_which_of_the_two)
 }
 END_TEST
 
+/* Events larger than anybody would make them, as many as no memory holds: all of them come, whole. A number
+ * of four bytes is one of twenty where it is written out, so each is of some 4 MiB. */
+#define LARGE_EVENTS 30
+
+static void make_large_events(const struct lab *lab, const char *device_id)
+{
+    struct buf body = BUF_INIT(MIB);
+    ck_assert_int_eq(buf_puts(&body, "{\"capabilities\":{\"list\":[0.1"), ERR_OK);
+    while (body.len < 900 * KIB)
+        ck_assert_int_eq(buf_puts(&body, ",0.1"), ERR_OK);
+    ck_assert_int_eq(buf_puts(&body, "]}}"), ERR_OK);
+    for (int i = 0; i < LARGE_EVENTS; i++)
+        lab_done(lab, lab->admin, "PATCH", path_of("/api/v1/devices/%s", device_id), body.data);
+    buf_release(&body);
+}
+
+/* The stream's next event, taken out of `text`: its lines. The caller frees them. Comments are no events. */
+static char *next_event(struct http_client *c, struct buf *text)
+{
+    char piece[65536];
+    size_t looked = 0;
+    for (;;) {
+        const char *end = text->len > looked ? strstr(text->data + looked, "\n\n") : NULL;
+        if (end) {
+            size_t n = (size_t)(end - text->data) + 2;
+            char *event = strndup(text->data, n);
+            ck_assert_ptr_nonnull(event);
+            text->len -= n;
+            memmove(text->data, text->data + n, text->len + 1);
+            if (event[0] != ':')
+                return event;
+            free(event);
+            looked = 0;
+            continue;
+        }
+        looked = text->len > 0 ? text->len - 1 : 0;
+        size_t n = http_client_read_chunk(c, piece, sizeof piece);
+        ck_assert_msg(n > 0, "the stream ended");
+        ck_assert_int_eq(buf_append(text, piece, n), ERR_OK);
+    }
+}
+
+/* Each with all that belongs to it, and none left out. */
+static void read_large_events(struct http_client *c, int64_t id)
+{
+    struct buf text = BUF_INIT(64 * MIB);
+    char wanted[80];
+    for (int seen = 0; seen < LARGE_EVENTS; id++) {
+        char *event = next_event(c, &text);
+        int n = snprintf(wanted, sizeof wanted, "id: %lld\nevent: device_", (long long)id);
+        ck_assert_msg(strncmp(event, wanted, (size_t)n) == 0, "not %s but %.60s", wanted, event);
+        bool is_large = strncmp(event + n, "changed\n", 8) == 0;
+        const char *data = strstr(event, "\ndata: ");
+        ck_assert_ptr_nonnull(data);
+        json_t *json = json_loads(data + 7, 0, NULL);
+        ck_assert_ptr_nonnull(json);
+        ck_assert(!is_large || strlen(data) > 4 * MIB);
+        seen += is_large;
+        json_decref(json);
+        free(event);
+    }
+    buf_release(&text);
+}
+
+START_TEST(test_events_of_any_size_come_whole)
+{
+    struct lab lab;
+    struct http_client c;
+    lab_open(&lab);
+    struct lab_device d = lab_device(&lab, 0);
+    json_t *page = lab_ok(&lab, lab.viewer, "GET", "/api/v1/events?limit=1", NULL);
+    int64_t last = int_at(page, "items.0.id"), next = last + 1;
+    int seen = 0;
+    json_decref(page);
+    make_large_events(&lab, d.id);
+    stream_open(&lab, &c, "/api/v1/events", path_of("Last-Event-ID: %lld\r\n", (long long)last));
+    read_large_events(&c, next);
+    http_client_close(&c);
+    for (bool more = true; more;) {
+        page = lab_ok(&lab, lab.viewer, "GET",
+                      path_of("/api/v1/events?since=%lld&limit=1000", (long long)last), NULL);
+        size_t n = json_array_size(json_at(page, "items"));
+        for (size_t i = 0; i < n; i++) {
+            ck_assert_int_eq(int_at(page, path_of("items.%zu.id", i)), next++);
+            seen += strcmp(text_at(page, path_of("items.%zu.type", i)), "device_changed") == 0;
+        }
+        more = json_is_string(json_at(page, "next_cursor"));
+        if (more)
+            last = strtoll(text_at(page, "next_cursor"), NULL, 10);
+        json_decref(page);
+    }
+    ck_assert_int_eq(seen, LARGE_EVENTS);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(test_a_stream_ends_with_the_server)
 {
     struct lab lab;
@@ -174,7 +270,10 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {test_a_stream_tells_what_happens_and_resumes,
-                                  test_every_event_has_its_number, test_events_of_everything,
-                                  test_which_of_the_two, test_a_stream_ends_with_the_server};
+                                  test_every_event_has_its_number,
+                                  test_events_of_everything,
+                                  test_which_of_the_two,
+                                  test_events_of_any_size_come_whole,
+                                  test_a_stream_ends_with_the_server};
     return unit_run("events", tests, sizeof tests / sizeof tests[0]);
 }

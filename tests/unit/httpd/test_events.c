@@ -138,6 +138,27 @@ START_TEST(an_event_is_written_as_the_standard_says)
 }
 END_TEST
 
+/* At every place where the room may end. */
+START_TEST(an_event_that_does_not_fit_leaves_nothing)
+{
+    static const char first[] = "id: 1\ndata: x\n\n";
+    for (size_t room = 0;; room++) {
+        struct buf out = BUF_INIT(sizeof first - 1 + room);
+        ck_assert_int_eq(sse_event(&out, "1", NULL, "x"), ERR_OK);
+        enum err e = sse_event(&out, "2", "round", "a\nb");
+        if (e == ERR_OK) {
+            ck_assert_str_eq(out.data, "id: 1\ndata: x\n\nid: 2\nevent: round\ndata: a\ndata: b\n\n");
+            buf_release(&out);
+            break;
+        }
+        ck_assert_int_eq(e, ERR_PAYLOAD_TOO_LARGE);
+        ck_assert_uint_eq(out.len, sizeof first - 1);
+        ck_assert_str_eq(out.data, first);
+        buf_release(&out);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -147,6 +168,7 @@ int main(void)
         streams_end_with_the_server,
         no_event_is_lost_between_looking_and_waiting,
         an_event_is_written_as_the_standard_says,
+        an_event_that_does_not_fit_leaves_nothing,
     };
     return unit_run("events", tests, sizeof tests / sizeof *tests);
 }
