@@ -1,5 +1,5 @@
-/* Heartbeats and progress: kept in memory, answered from a read. No commit is waited for, so they flow while
- * large uploads are written. */
+/* Heartbeats and progress: kept in memory, answered from a read, so they wait for no commit. Only where their
+ * own httpd thread is just writing out a large upload do they wait for the disk. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -215,11 +215,6 @@ uint64_t request_body_size(const struct request *rq)
     return rq->body_size;
 }
 
-void *request_sink(const struct request *rq)
-{
-    return rq->sink;
-}
-
 void *request_sink_take(struct request *rq)
 {
     void *sink = rq->sink;

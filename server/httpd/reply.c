@@ -155,8 +155,3 @@ enum err reply_etag(struct request *rq, const char *tag)
 {
     return strchr(tag, '"') ? ERR_INVALID_FIELD : keep_text(rq, tag, &rq->reply.etag);
 }
-
-enum err reply_digest(struct request *rq, const char *sha256_hex)
-{
-    return keep_text(rq, sha256_hex, &rq->reply.sha256_hex);
-}

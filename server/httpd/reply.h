@@ -35,8 +35,6 @@ enum err reply_problem(struct request *rq, const struct fault *fault) MUST_CHECK
 enum err reply_header(struct request *rq, const char *name, const char *value) MUST_CHECK;
 /* ETag: `tag` without quotes. A GET or HEAD with a matching If-None-Match is answered 304 in place of 200. */
 enum err reply_etag(struct request *rq, const char *tag) MUST_CHECK;
-/* Content-Digest of the body: 64 hex digits. */
-enum err reply_digest(struct request *rq, const char *sha256_hex) MUST_CHECK;
 
 /* A body of known size that is pulled piece by piece: weights, exports. Sent with Accept-Ranges; a request's
  * single Range is answered 206 or 416 (If-Range respected). The source lives until free(). */

@@ -209,11 +209,6 @@ const char *request_remote(const struct request *rq)
     return copy ? copy : "";
 }
 
-int64_t request_started_ns(const struct request *rq)
-{
-    return rq->started_ns;
-}
-
 static int request_fd(const struct request *rq)
 {
     const union MHD_ConnectionInfo *info =

@@ -45,7 +45,6 @@ uint64_t request_content_length(
 const char *request_id(const struct request *rq);
 const char *request_remote(
     const struct request *rq); /* "127.0.0.1" or "::1", without the port; "" when unknown */
-int64_t request_started_ns(const struct request *rq); /* mono_ns() when the headers were complete */
 /* Asks the socket: the client has closed its end. One system call. */
 bool request_client_gone(const struct request *rq);
 
@@ -58,9 +57,7 @@ const char *request_body(const struct request *rq, size_t *out_len);
 /* SHA-256 of the received body in hex; also of an empty one. Of a stream: only in the handler and later. */
 enum err request_body_sha256(struct request *rq, char out[SHA256_HEX_SIZE]) MUST_CHECK;
 uint64_t request_body_size(const struct request *rq); /* bytes received so far */
-/* The sink that open() gave: request_sink borrows, request_sink_take hands over the duty to finish and
- * release it. */
-void *request_sink(const struct request *rq);
+/* The sink that open() gave, and with it the duty to finish and release it. */
 void *request_sink_take(struct request *rq);
 
 /* ---- what belongs to the request ---- */

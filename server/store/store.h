@@ -7,9 +7,10 @@
  * time, in the order they were queued, so they may keep state that only they touch. They must not wait for
  * anything.
  *
- * A write may be run again after a failed commit of its batch, so it must fill its outputs anew each time it
- * is called and have no other effect than on the store (notifications included: they are held back until the
- * commit). */
+ * A write is run once. After an error, its own or that of the commit, nothing in the store has changed and
+ * nobody is notified; who asked may queue it again, so it must fill its outputs anew each time it is called.
+ * What else it touches (a cache, what is remembered of progress and of who was seen) is not undone: it must
+ * be right, or harmless, when the commit fails after it. */
 #ifndef FEDLANE_STORE_STORE_H
 #define FEDLANE_STORE_STORE_H
 

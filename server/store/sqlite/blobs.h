@@ -1,7 +1,8 @@
 /* Weights in SQLite, written behind: what is put waits in memory and goes to the file when a commit needs it
- * or when much has gathered. So an upload never waits for another's fsync, a transaction is never open for
- * longer than it takes to write it, and a transaction that fails loses nothing: it is tried again at the next
- * commit.
+ * or when much has gathered. So a small upload waits for no fsync; the one that brings the bytes in memory
+ * past PENDING_BYTES writes them out before it goes on, and waits for whoever uses the file then. A
+ * transaction is never open for longer than it takes to write it, and one that fails loses nothing: it is
+ * tried again at the next commit.
  *
  * Two mutexes. `io` is held by who uses the connection, through an fsync too. `state` is held for moments
  * only. Who takes both takes `io` first. */
