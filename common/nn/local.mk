@@ -7,9 +7,14 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/host_memory.c \
 	common/compute/openblas/kernels.c common/compute/openblas/kernels.h \
 	common/compute/openblas/kernels_avx2.c \
+	common/compute/openblas/kernels_avx512.c \
 	common/compute/openblas/kernels_baseline.c \
 	common/compute/openblas/kernels_template.h \
 	common/compute/openblas/openblas.c \
+	common/compute/openblas/template_dot.h \
+	common/compute/openblas/template_outer.h \
+	common/compute/openblas/template_relu.h \
+	common/compute/openblas/template_softmax.h \
 	common/compute/reference/dense.c \
 	common/compute/reference/reference.c common/compute/reference/reference.h \
 	common/compute/reference/softmax.c \
@@ -26,8 +31,8 @@ libfedlane_nn_a_CFLAGS = $(AM_CFLAGS) $(OPENBLAS_CFLAGS)
 # The worker's trainer, which `fedlane simulate` uses too.
 libfedlane_trainer_a_SOURCES = worker/trainer.h worker/trainer_local.c
 
-# Times of one training step; run it by hand on a quiet machine.
-noinst_PROGRAMS += bench/bench_step
-bench_bench_step_SOURCES = bench/bench_step.c
-bench_bench_step_CFLAGS = $(AM_CFLAGS) $(OPENBLAS_CFLAGS)
-bench_bench_step_LDADD = libfedlane-trainer.a $(DATA_LIBS) $(NN_LIBS)
+# What `./dev bench local` runs.
+noinst_PROGRAMS += bench/bench_local
+bench_bench_local_SOURCES = bench/bench_local.c
+bench_bench_local_CFLAGS = $(AM_CFLAGS) $(OPENBLAS_CFLAGS)
+bench_bench_local_LDADD = libfedlane-trainer.a $(DATA_LIBS) $(NN_LIBS)

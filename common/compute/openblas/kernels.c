@@ -3,12 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_wish(const char *wish, const char *name)
+{
+    return wish && strcmp(wish, name) == 0;
+}
+
 const struct cpu_kernels *cpu_kernels_choose(void)
 {
     const char *wish = getenv("FEDLANE_CPU");
-    if (wish && strcmp(wish, "baseline") == 0)
+    if (is_wish(wish, "baseline"))
         return &cpu_kernels_baseline;
 #if defined(__x86_64__)
+    if (!is_wish(wish, "avx2") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return &cpu_kernels_avx512;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return &cpu_kernels_avx2;
 #endif

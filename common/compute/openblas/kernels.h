@@ -14,12 +14,12 @@ struct cpu_kernels {
 
 extern const struct cpu_kernels cpu_kernels_baseline;
 #if defined(__x86_64__)
-extern const struct cpu_kernels cpu_kernels_avx2;
+extern const struct cpu_kernels cpu_kernels_avx2, cpu_kernels_avx512;
 #endif
 
-/* The fastest that this machine runs; the environment's FEDLANE_CPU=baseline chooses the portable ones.
- * They give equal bits on all kinds of CPUs; products that are large enough for OpenBLAS (openblas.c) do not:
- * its kernels follow the CPU. */
+/* The fastest that this machine runs; the environment's FEDLANE_CPU chooses lesser ones: avx2, or baseline,
+ * the portable ones. Those give equal bits on all kinds of CPUs; products that are large enough for OpenBLAS
+ * (openblas.c) do not: its kernels follow the CPU. */
 const struct cpu_kernels *cpu_kernels_choose(void);
 
 #endif

@@ -1,0 +1,131 @@
+/* Dot products: z[r][c] = sum over j of x[r][j] w[c][j], plus b[c]. Vectors run along the features, so each
+ * sum is one of LANES partial sums and then theirs, whatever tile it falls into. */
+#ifndef FEDLANE_COMPUTE_OPENBLAS_TEMPLATE_DOT_H
+#define FEDLANE_COMPUTE_OPENBLAS_TEMPLATE_DOT_H
+
+/* Rows that meet each pair of weight rows while it is in the first-level cache. */
+enum { DOT_BLOCK = 10 };
+
+struct dots {
+    size_t inputs, outputs;
+    const float *x, *w, *b;
+    float *z;
+};
+
+/* One vector of features: rows x columns products. */
+INLINE void dot_terms(vf sum[DOT_BLOCK][2], const float *x, const float *w, size_t stride, size_t width,
+                      int rows, int columns)
+{
+    vf w0 = load_width(w, width), w1 = columns == 2 ? load_width(w + stride, width) : splat(0);
+    UNROLL for (int r = 0; r < rows; r++)
+    {
+        vf v = load_width(x + (size_t)r * stride, width);
+        sum[r][0] = FMA(v, w0, sum[r][0]);
+        if (columns == 2)
+            sum[r][1] = FMA(v, w1, sum[r][1]);
+    }
+}
+
+/* Two rows, two columns: four sums at once, stored as two pairs. */
+INLINE void dot_store_pairs(const struct dots *d, vf sum[DOT_BLOCK][2], float *z, const float *b, int rows)
+{
+    const vq bias = {b[0], b[1], b[0], b[1]};
+    UNROLL for (int r = 0; r < rows; r += 2)
+    {
+        bool has_second = r + 1 < rows;
+        vq four = sum_lanes4(sum[r][0], sum[r][1], has_second ? sum[r + 1][0] : splat(0),
+                             has_second ? sum[r + 1][1] : splat(0));
+        vpairs pairs = (vpairs)(four + bias);
+        memcpy(z + (size_t)r * d->outputs, &pairs, sizeof pairs[0]);
+        double second = pairs[1];
+        if (has_second)
+            memcpy(z + (size_t)(r + 1) * d->outputs, &second, sizeof second);
+    }
+}
+
+INLINE void dot_store_singles(const struct dots *d, vf sum[DOT_BLOCK][2], float *z, const float *b, int rows)
+{
+    UNROLL for (int r = 0; r < rows; r += 4)
+    {
+        vq four =
+            sum_lanes4(sum[r][0], r + 1 < rows ? sum[r + 1][0] : splat(0),
+                       r + 2 < rows ? sum[r + 2][0] : splat(0), r + 3 < rows ? sum[r + 3][0] : splat(0));
+        int count = rows - r < 4 ? rows - r : 4;
+        UNROLL for (int i = 0; i < count; i++)
+        {
+            z[(size_t)(r + i) * d->outputs] = four[i] + b[0];
+        }
+    }
+}
+
+/* rows and columns are constants, so that the sums stay in registers. The weights of the next tile are
+ * fetched meanwhile. */
+INLINE void dot_tile(const struct dots *d, size_t r, size_t c, int rows, int columns)
+{
+    size_t k = d->inputs, j = 0;
+    const float *x = d->x + r * k, *w = d->w + c * k;
+    const float *next = c + 4 <= d->outputs ? w + 2 * k : w;
+    vf sum[DOT_BLOCK][2];
+    UNROLL for (int i = 0; i < rows; i++)
+    {
+        sum[i][0] = splat(0);
+        sum[i][1] = splat(0);
+    }
+    for (; j + LANES <= k; j += LANES) {
+        __builtin_prefetch(next + j);
+        if (columns == 2)
+            __builtin_prefetch(next + k + j);
+        dot_terms(sum, x + j, w + j, k, LANES, rows, columns);
+    }
+    if (j < k)
+        dot_terms(sum, x + j, w + j, k, k - j, rows, columns);
+    if (columns == 2)
+        dot_store_pairs(d, sum, d->z + r * d->outputs + c, d->b + c, rows);
+    else
+        dot_store_singles(d, sum, d->z + r * d->outputs + c, d->b + c, rows);
+}
+
+INLINE void dot_rows(const struct dots *d, size_t r, size_t rows, size_t c, int columns)
+{
+    if (DOT_ROWS == DOT_BLOCK && rows == DOT_BLOCK) {
+        dot_tile(d, r, c, DOT_BLOCK, columns);
+        return;
+    }
+    for (; rows >= 5; rows -= 5, r += 5)
+        dot_tile(d, r, c, 5, columns);
+    switch (rows) {
+    case 4:
+        dot_tile(d, r, c, 4, columns);
+        break;
+    case 3:
+        dot_tile(d, r, c, 3, columns);
+        break;
+    case 2:
+        dot_tile(d, r, c, 2, columns);
+        break;
+    case 1:
+        dot_tile(d, r, c, 1, columns);
+        break;
+    default:
+        break;
+    }
+}
+
+KERNEL_TARGET static void dense_forward(const struct compute_op *op)
+{
+    const struct dots d = {.inputs = op->inputs,
+                           .outputs = op->outputs,
+                           .x = compute_arg(op, 0),
+                           .w = compute_arg(op, 1),
+                           .b = compute_arg(op, 2),
+                           .z = compute_arg(op, 3)};
+    for (size_t r = 0; r < op->rows; r += DOT_BLOCK) {
+        size_t rows = op->rows - r < DOT_BLOCK ? op->rows - r : DOT_BLOCK, c = 0;
+        for (; c + 2 <= d.outputs; c += 2)
+            dot_rows(&d, r, rows, c, 2);
+        if (c < d.outputs)
+            dot_rows(&d, r, rows, c, 1);
+    }
+}
+
+#endif

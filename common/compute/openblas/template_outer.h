@@ -1,0 +1,211 @@
+/* Sums of outer products: out[i][j] = sum over t of a(t, i) b[t][j], and what is done with each. Every sum
+ * runs over t in order, so tiles and panels do not show in the bits. */
+#ifndef FEDLANE_COMPUTE_OPENBLAS_TEMPLATE_OUTER_H
+#define FEDLANE_COMPUTE_OPENBLAS_TEMPLATE_OUTER_H
+
+enum { OUTER_ITEMS = 5, OUTER_SPAN = OUTER_VECTORS * LANES };
+
+enum finish { FINISH_STORE, FINISH_ADD, FINISH_SGD, FINISH_PROX };
+
+struct outer {
+    size_t terms, items, width;
+    const float *a; /* a(t, i) = a[t a_term + i a_item] */
+    size_t a_term, a_item;
+    const float *b; /* rows of `width` */
+    float *out;     /* rows of `width` */
+    enum finish finish;
+    float learning_rate, mu;
+    const float *anchor; /* laid out as out */
+};
+
+/* Elementwise, so the split into vectors does not show in the bits. */
+INLINE void finish_vector(const struct outer *o, enum finish how, size_t at, vf sum, size_t width)
+{
+    float *out = o->out + at;
+    if (how == FINISH_STORE) {
+        store_width(out, sum, width);
+        return;
+    }
+    vf w = load_width(out, width);
+    if (how == FINISH_ADD) {
+        store_width(out, w + sum, width);
+        return;
+    }
+    if (how == FINISH_PROX)
+        sum = FMA(splat(o->mu), w - load_width(o->anchor + at, width), sum);
+    store_width(out, FMA(splat(-o->learning_rate), sum, w), width);
+}
+
+INLINE void finish_tile(const struct outer *o, enum finish how, size_t at, vf sum[OUTER_ITEMS][OUTER_VECTORS],
+                        int items, int vectors, size_t width)
+{
+    const struct outer here = *o; /* what is stored cannot change it */
+    UNROLL for (int q = 0; q < items; q++)
+    {
+        UNROLL for (int v = 0; v < vectors; v++)
+        {
+            finish_vector(&here, how, at + (size_t)q * here.width + (size_t)v * LANES, sum[q][v],
+                          v == vectors - 1 ? width : LANES);
+        }
+    }
+}
+
+/* items x vectors vectors; the last one has `width` lanes. Constants, so that the sums stay in registers. */
+INLINE void outer_tile(const struct outer *o, size_t i, size_t j, int items, int vectors, size_t width)
+{
+    vf sum[OUTER_ITEMS][OUTER_VECTORS];
+    const float *a = o->a + i * o->a_item, *b = o->b + j;
+    UNROLL for (int q = 0; q < items; q++)
+    {
+        UNROLL for (int v = 0; v < vectors; v++)
+        {
+            sum[q][v] = splat(0);
+        }
+    }
+    for (size_t t = 0; t < o->terms; t++, a += o->a_term, b += o->width) {
+        vf row[OUTER_VECTORS];
+        UNROLL for (int v = 0; v < vectors; v++)
+        {
+            row[v] = v == vectors - 1 ? load_width(b + v * LANES, width) : load(b + v * LANES);
+        }
+        UNROLL for (int q = 0; q < items; q++)
+        {
+            vf factor = splat(a[(size_t)q * o->a_item]);
+            UNROLL for (int v = 0; v < vectors; v++)
+            {
+                sum[q][v] = FMA(factor, row[v], sum[q][v]);
+            }
+        }
+    }
+    size_t at = i * o->width + j;
+    switch (o->finish) {
+    case FINISH_STORE:
+        finish_tile(o, FINISH_STORE, at, sum, items, vectors, width);
+        break;
+    case FINISH_ADD:
+        finish_tile(o, FINISH_ADD, at, sum, items, vectors, width);
+        break;
+    case FINISH_SGD:
+        finish_tile(o, FINISH_SGD, at, sum, items, vectors, width);
+        break;
+    case FINISH_PROX:
+        finish_tile(o, FINISH_PROX, at, sum, items, vectors, width);
+        break;
+    }
+}
+
+INLINE void outer_rows(const struct outer *o, size_t i, size_t from, size_t to, int items)
+{
+    size_t j = from;
+    for (; j + OUTER_SPAN <= to; j += OUTER_SPAN)
+        outer_tile(o, i, j, items, OUTER_VECTORS, LANES);
+    if (j == to)
+        return;
+    size_t full = (to - j - 1) / LANES, rest = to - j - full * LANES;
+    switch (full) {
+    case 0:
+        outer_tile(o, i, j, items, 1, rest);
+        break;
+    case 1:
+        outer_tile(o, i, j, items, 2, rest);
+        break;
+#if OUTER_VECTORS == 4
+    case 2:
+        outer_tile(o, i, j, items, 3, rest);
+        break;
+    case 3:
+        outer_tile(o, i, j, items, 4, rest);
+        break;
+#endif
+    default:
+        break;
+    }
+}
+
+/* Panels keep the rows of b that every tile reads in the first-level cache. */
+static size_t panel_width(size_t terms)
+{
+    const size_t cached = 8192;
+    size_t width = terms ? cached / terms : cached;
+    return width < OUTER_SPAN ? OUTER_SPAN : width / OUTER_SPAN * OUTER_SPAN;
+}
+
+KERNEL_TARGET static void outer_run(const struct outer *o)
+{
+    size_t panel = panel_width(o->terms);
+    for (size_t from = 0; from < o->width; from += panel) {
+        size_t to = o->width - from < panel ? o->width : from + panel, i = 0;
+        for (; i + OUTER_ITEMS <= o->items; i += OUTER_ITEMS)
+            outer_rows(o, i, from, to, OUTER_ITEMS);
+        switch (o->items - i) {
+        case 4:
+            outer_rows(o, i, from, to, 4);
+            break;
+        case 3:
+            outer_rows(o, i, from, to, 3);
+            break;
+        case 2:
+            outer_rows(o, i, from, to, 2);
+            break;
+        case 1:
+            outer_rows(o, i, from, to, 1);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+KERNEL_TARGET static void dense_input_gradient(const struct compute_op *op)
+{
+    const struct outer o = {.terms = op->outputs,
+                            .items = op->rows,
+                            .width = op->inputs,
+                            .a = compute_arg(op, 0),
+                            .a_term = 1,
+                            .a_item = op->outputs,
+                            .b = compute_arg(op, 1),
+                            .out = compute_arg(op, 2),
+                            .finish = FINISH_STORE};
+    outer_run(&o);
+}
+
+/* The gradient of weights and biases into `w` and `b`, as `how` finishes it. */
+KERNEL_TARGET static void weight_gradients(const struct compute_op *op, struct outer how, float *w, float *b,
+                                           const float *w0, const float *b0)
+{
+    static const float one = 1;
+    how.terms = op->rows;
+    how.items = op->outputs;
+    how.width = op->inputs;
+    how.a = compute_arg(op, 1);
+    how.a_term = op->outputs;
+    how.a_item = 1;
+    how.b = compute_arg(op, 0);
+    how.out = w;
+    how.anchor = w0;
+    outer_run(&how);
+    how.items = 1; /* the biases' gradient is that of weights whose input is 1 */
+    how.width = op->outputs;
+    how.b = how.a;
+    how.a = &one;
+    how.a_term = 0;
+    how.out = b;
+    how.anchor = b0;
+    outer_run(&how);
+}
+
+KERNEL_TARGET static void dense_gradient(const struct compute_op *op)
+{
+    const struct outer how = {.finish = op->accumulate ? FINISH_ADD : FINISH_STORE};
+    weight_gradients(op, how, compute_arg(op, 2), compute_arg(op, 3), NULL, NULL);
+}
+
+KERNEL_TARGET static void dense_update(const struct compute_op *op)
+{
+    const struct outer how = {
+        .finish = op->mu == 0 ? FINISH_SGD : FINISH_PROX, .learning_rate = op->learning_rate, .mu = op->mu};
+    weight_gradients(op, how, compute_arg(op, 2), compute_arg(op, 3), compute_arg(op, 4), compute_arg(op, 5));
+}
+
+#endif
