@@ -27,13 +27,13 @@ static const struct shape shapes[] = {
      "{\"source\": \"synthetic\", \"alpha\": 1, \"beta\": 1}",
      {60, 10},
      1,
-     20000},
+     4000},
     {"softmax 784-10",
      "{\"input\": [784], \"layers\": [{\"type\": \"dense\", \"units\": 10}]}",
      "{\"source\": \"fashion_mnist\"}",
      {784, 10},
      1,
-     4000},
+     1000},
     {"mlp 784-200-200-10",
      "{\"input\": [784], \"layers\": [{\"type\": \"dense\", \"units\": 200}, {\"type\": \"relu\"}, "
      "{\"type\": \"dense\", "
@@ -41,7 +41,7 @@ static const struct shape shapes[] = {
      "{\"source\": \"fashion_mnist\"}",
      {784, 200, 200, 10},
      3,
-     300},
+     50},
 };
 
 static json_t *parse(const char *text)

@@ -129,8 +129,8 @@ static void local_plan(const struct trainer *t, struct trainer_plan *out)
 static enum err gather(struct trainer *t, const struct device_data *device, enum data_split split,
                        size_t first, const uint32_t *indices, size_t rows)
 {
-    dataset_gather(t->data, device, split, first, indices, rows, model_batch_x(t->model),
-                   model_batch_labels(t->model));
+    dataset_gather_apart(t->data, device, split, first, indices, rows, model_batch_x(t->model),
+                         model_batch_stride(t->model), model_batch_labels(t->model));
     return model_batch_ready(t->model, rows);
 }
 

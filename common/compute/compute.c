@@ -138,6 +138,35 @@ enum err compute_read(struct compute *c, struct compute_slice from, void *to, si
     return err;
 }
 
+enum err compute_write_matrix(struct compute *c, struct compute_slice to, const float *from, size_t rows,
+                              size_t width)
+{
+    static const float zeros[16];
+    size_t stride = compute_stride(width), bytes = width * sizeof *from;
+    if (width == stride)
+        return compute_write(c, to, from, rows * bytes);
+    enum err err = ERR_OK;
+    for (size_t r = 0; !err && r < rows; r++) {
+        struct compute_slice row = compute_at(to, r * stride * sizeof *from);
+        err = compute_write(c, row, from + r * width, bytes);
+        if (!err)
+            err = compute_write(c, compute_at(row, bytes), zeros, (stride - width) * sizeof *from);
+    }
+    return err;
+}
+
+enum err compute_read_matrix(struct compute *c, struct compute_slice from, float *to, size_t rows,
+                             size_t width)
+{
+    size_t stride = compute_stride(width);
+    if (width == stride)
+        return compute_read(c, from, to, rows * width * sizeof *to);
+    enum err err = ERR_OK;
+    for (size_t r = 0; !err && r < rows; r++)
+        err = compute_read(c, compute_at(from, r * stride * sizeof *to), to + r * width, width * sizeof *to);
+    return err;
+}
+
 void *compute_host(const struct compute *c, struct compute_slice s)
 {
     (void)c;

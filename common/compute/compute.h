@@ -2,9 +2,12 @@
  * behind opaque buffers and layer-sized operations. What a backend does not support runs on the reference,
  * which is plain C.
  *
- * Arrays are row-major float32 without padding; labels are int32. Operations are queued: results are there
- * after compute_wait or compute_read. One struct compute serves one thread; different ones may run at once,
- * and results depend neither on that nor on how buffers are aligned. Sizes of 0 are legal everywhere. */
+ * Matrices are row-major float32; each row is padded with zeros to compute_stride values, so that rows start
+ * where vectors and cache lines do and no kernel has a ragged end. Padding is 0 in what an operation reads,
+ * and 0 in what it writes (unless a number beside it is not finite). Labels are int32; vectors have no
+ * padding. Operations are queued: results are there after compute_wait or compute_read. One struct compute
+ * serves one thread; different ones may run at once, and results depend neither on that nor on how buffers
+ * are aligned. Sizes of 0 are legal everywhere. */
 #ifndef FEDLANE_COMPUTE_COMPUTE_H
 #define FEDLANE_COMPUTE_COMPUTE_H
 
@@ -27,6 +30,17 @@ static inline struct compute_slice compute_at(struct compute_slice s, size_t byt
     return (struct compute_slice){s.buffer, s.offset + bytes};
 }
 
+/* Values from the start of one row of a matrix to the next. */
+static inline size_t compute_stride(size_t width)
+{
+    return (width + 15) / 16 * 16;
+}
+
+static inline size_t compute_matrix_bytes(size_t rows, size_t width)
+{
+    return rows * compute_stride(width) * sizeof(float);
+}
+
 /* "reference" or "openblas"; NULL takes the environment's FEDLANE_COMPUTE, else "openblas". ERR_INVALID_FIELD
  * for a name that is not there, listing those that are; ERR_UNAVAILABLE where the machine lacks what it
  * needs. */
@@ -44,6 +58,11 @@ size_t compute_bytes_in_use(const struct compute *c);           /* of all buffer
 /* Both return after the bytes were copied; reading waits for what was queued before. */
 enum err compute_write(struct compute *c, struct compute_slice to, const void *from, size_t bytes) MUST_CHECK;
 enum err compute_read(struct compute *c, struct compute_slice from, void *to, size_t bytes) MUST_CHECK;
+/* The same for a matrix that has no padding outside; writing makes it 0. */
+enum err compute_write_matrix(struct compute *c, struct compute_slice to, const float *from, size_t rows,
+                              size_t width) MUST_CHECK;
+enum err compute_read_matrix(struct compute *c, struct compute_slice from, float *to, size_t rows,
+                             size_t width) MUST_CHECK;
 /* Where the CPU can reach the slice, or NULL where it cannot; valid until the buffer is freed. Wait before
  * using it. */
 void *compute_host(const struct compute *c, struct compute_slice s);
@@ -82,8 +101,8 @@ bool compute_supports(const struct compute *c, const struct compute_op *op);
 /* A slice that does not hold its operand is a broken invariant. */
 enum err compute_run(struct compute *c, const struct compute_op *op) MUST_CHECK;
 
-/* The dense layer: x [rows, inputs], w [outputs, inputs], b [outputs], z [rows, outputs]; d... is the loss's
- * gradient with respect to it. */
+/* The dense layer: matrices x [rows, inputs], w [outputs, inputs], b [1, outputs], z [rows, outputs]; d... is
+ * the loss's gradient with respect to it. */
 
 /* z = x w' + b */
 enum err compute_dense_forward(struct compute *c, size_t rows, size_t inputs, size_t outputs,
@@ -111,10 +130,10 @@ enum err compute_relu_forward(struct compute *c, size_t n, struct compute_slice 
 enum err compute_relu_backward(struct compute *c, size_t n, struct compute_slice y, struct compute_slice dy,
                                struct compute_slice dx) MUST_CHECK;
 
-/* Softmax cross-entropy of logits z [rows, outputs] and labels [rows] in 0..outputs-1. A row's loss is
- * log(sums[r]) - targets[r] with sums = sum_c exp(z_c - max z), targets = z_label - max z: the caller takes
- * the logarithms, and only where it wants the loss. dz = scale (softmax(z) - onehot(label)), scale = 1 / rows
- * for the mean; dz may be z. */
+/* Softmax cross-entropy of a matrix of logits z [rows, outputs] and labels [rows] in 0..outputs-1. A row's
+ * loss is log(sums[r]) - targets[r] with sums = sum_c exp(z_c - max z), targets = z_label - max z: the caller
+ * takes the logarithms, and only where it wants the loss. dz = scale (softmax(z) - onehot(label)), scale = 1
+ * / rows for the mean; dz may be z. */
 enum err compute_softmax_gradient(struct compute *c, size_t rows, size_t outputs, float scale,
                                   struct compute_slice z, struct compute_slice labels,
                                   struct compute_slice dz, struct compute_slice sums,

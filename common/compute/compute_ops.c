@@ -18,8 +18,8 @@ const char *compute_kind_name(enum compute_kind kind)
 
 static int dense_operands(const struct compute_op *op, struct compute_operand *out)
 {
-    size_t x = op->rows * op->inputs, z = op->rows * op->outputs, w = op->outputs * op->inputs,
-           b = op->outputs;
+    size_t inputs = compute_stride(op->inputs), b = compute_stride(op->outputs);
+    size_t x = op->rows * inputs, z = op->rows * b, w = op->outputs * inputs;
     switch (op->kind) {
     case COMPUTE_DENSE_FORWARD:
         out[0] = IN(x), out[1] = IN(w), out[2] = IN(b), out[3] = OUT(z);
@@ -41,7 +41,7 @@ static int dense_operands(const struct compute_op *op, struct compute_operand *o
 
 int compute_operands(const struct compute_op *op, struct compute_operand out[COMPUTE_MAX_ARGS])
 {
-    size_t n = op->rows, z = op->rows * op->outputs;
+    size_t n = op->rows, z = op->rows * compute_stride(op->outputs);
     switch (op->kind) {
     case COMPUTE_DENSE_FORWARD:
     case COMPUTE_DENSE_INPUT_GRADIENT:

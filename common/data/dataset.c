@@ -216,8 +216,9 @@ static uint32_t row_at(const struct device_data *device, const uint32_t *rows, s
 /* The rows of a device lie anywhere in the pool, where no processor guesses the next one. */
 #define ROWS_AHEAD 4
 
-void dataset_gather(const struct dataset *d, const struct device_data *device, enum data_split split,
-                    size_t first, const uint32_t *indices, size_t n, float *out_x, int32_t *out_y)
+void dataset_gather_apart(const struct dataset *d, const struct device_data *device, enum data_split split,
+                          size_t first, const uint32_t *indices, size_t n, float *out_x, size_t stride,
+                          int32_t *out_y)
 {
     const struct pool *pool = &d->loaded.pool;
     size_t count;
@@ -228,9 +229,15 @@ void dataset_gather(const struct dataset *d, const struct device_data *device, e
             pool_prefetch(pool, row_at(device, rows, count, indices ? indices[ahead] : first + ahead));
         }
         const uint32_t row = row_at(device, rows, count, indices ? indices[i] : first + i);
-        pool_read(pool, row, out_x + i * pool->num_features);
+        pool_read(pool, row, out_x + i * stride);
         out_y[i] = pool->labels[row];
     }
+}
+
+void dataset_gather(const struct dataset *d, const struct device_data *device, enum data_split split,
+                    size_t first, const uint32_t *indices, size_t n, float *out_x, int32_t *out_y)
+{
+    dataset_gather_apart(d, device, split, first, indices, n, out_x, d->loaded.pool.num_features, out_y);
 }
 
 void dataset_label_counts(const struct dataset *d, const struct device_data *device, enum data_split split,

@@ -41,6 +41,10 @@ const struct device_data *dataset_find(const struct dataset *d, int64_t ordinal)
  * first+n-1. */
 void dataset_gather(const struct dataset *d, const struct device_data *device, enum data_split split,
                     size_t first, const uint32_t *indices, size_t n, float *out_x, int32_t *out_y);
+/* The same with rows of x `stride` floats apart; what lies between them stays. */
+void dataset_gather_apart(const struct dataset *d, const struct device_data *device, enum data_split split,
+                          size_t first, const uint32_t *indices, size_t n, float *out_x, size_t stride,
+                          int32_t *out_y);
 /* Examples per class of a device's train split; out has num_classes counts. */
 void dataset_label_counts(const struct dataset *d, const struct device_data *device, enum data_split split,
                           int64_t *out);

@@ -8,12 +8,14 @@
 
 struct model {
     struct compute *compute;
-    size_t num_params, num_features, num_classes, max_rows;
+    size_t num_classes, max_rows, batch_stride;
     struct model_memory memory;
     struct compute_buffer *buffer;
     struct layer *layers;
     size_t *activations; /* offset of what layer i puts out */
     size_t num_layers;
+    struct model_tensor *tensors;
+    size_t num_tensors;
     size_t first_trained; /* index of the first layer with weights */
     float *staged_x;      /* NULL where the batch lies in the CPU's reach */
     int32_t *staged_labels;
@@ -23,7 +25,7 @@ struct model {
 enum err model_plan(const struct arch *arch, size_t max_rows, struct model_plan *out, struct fault *fault)
 {
     struct model_memory memory;
-    enum err err = model_memory_plan(arch, max_rows, &memory, NULL, fault);
+    enum err err = model_memory_plan(arch, max_rows, &memory, NULL, NULL, fault);
     if (err)
         return err;
     out->persistent_bytes = memory.persistent_bytes;
@@ -41,9 +43,9 @@ static void build_layers(struct model *m, const struct arch *arch)
         l->num_inputs = (size_t)from->num_inputs;
         l->num_outputs = (size_t)from->num_outputs;
         if (from->weight_tensor >= 0)
-            l->weight = (size_t)arch->tensors.items[from->weight_tensor].offset * sizeof(float);
+            l->weight = m->tensors[from->weight_tensor].at;
         if (from->bias_tensor >= 0)
-            l->bias = (size_t)arch->tensors.items[from->bias_tensor].offset * sizeof(float);
+            l->bias = m->tensors[from->bias_tensor].at;
         if (l->ops->gradient)
             m->first_trained = i;
     }
@@ -59,12 +61,18 @@ static struct compute_slice block_slice(const struct model *m, enum model_block 
     return at(m, m->memory.blocks[block]);
 }
 
+/* Padding is 0 in every block, so that it adds nothing to sums over blocks. */
+static size_t block_floats(const struct model *m)
+{
+    return m->memory.block_bytes / sizeof(float);
+}
+
 static enum err take_memory(struct model *m)
 {
     enum err err = compute_alloc(m->compute, m->memory.total_bytes, &m->buffer);
     if (err || compute_host(m->compute, at(m, m->memory.x)))
         return err;
-    m->staged_x = calloc(m->max_rows * m->num_features, sizeof *m->staged_x);
+    m->staged_x = calloc(m->max_rows * m->batch_stride, sizeof *m->staged_x);
     m->staged_labels = calloc(m->max_rows, sizeof *m->staged_labels);
     return m->staged_x && m->staged_labels ? ERR_OK : ERR_NO_MEMORY;
 }
@@ -76,18 +84,19 @@ enum err model_new(const struct arch *arch, struct compute *compute, size_t max_
     if (!m)
         return fault_set(fault, ERR_NO_MEMORY, NULL, "out of memory for a model");
     m->compute = compute;
-    m->num_params = (size_t)arch->tensors.num_params;
-    m->num_features = (size_t)arch->num_features;
+    m->batch_stride = compute_stride((size_t)arch->num_features);
     m->num_classes = (size_t)arch->num_classes;
     m->max_rows = max_rows;
     m->num_layers = arch->num_layers;
     m->layers = calloc(arch->num_layers + 1, sizeof *m->layers);
     m->activations = calloc(arch->num_layers + 1, sizeof *m->activations);
-    enum err err = m->layers && m->activations ? ERR_OK : ERR_NO_MEMORY;
+    m->num_tensors = arch->tensors.count;
+    m->tensors = calloc(arch->tensors.count + 1, sizeof *m->tensors);
+    enum err err = m->layers && m->activations && m->tensors ? ERR_OK : ERR_NO_MEMORY;
     if (err)
         (void)fault_set(fault, err, NULL, "out of memory for a model's layers");
     if (!err)
-        err = model_memory_plan(arch, max_rows, &m->memory, m->activations, fault);
+        err = model_memory_plan(arch, max_rows, &m->memory, m->activations, m->tensors, fault);
     if (!err) {
         build_layers(m, arch);
         err = take_memory(m);
@@ -113,22 +122,40 @@ void model_free(struct model *m)
     free(m->staged_labels);
     free(m->layers);
     free(m->activations);
+    free(m->tensors);
     free(m);
 }
 
 enum err model_write(struct model *m, enum model_block block, const float *params)
 {
-    return compute_write(m->compute, block_slice(m, block), params, m->num_params * sizeof *params);
+    enum err err = ERR_OK;
+    for (size_t i = 0; !err && i < m->num_tensors; i++) {
+        const struct model_tensor *t = &m->tensors[i];
+        err = compute_write_matrix(m->compute, compute_at(block_slice(m, block), t->at), params + t->flat,
+                                   t->rows, t->width);
+    }
+    return err;
 }
 
 enum err model_read(struct model *m, enum model_block block, float *out_params)
 {
-    return compute_read(m->compute, block_slice(m, block), out_params, m->num_params * sizeof *out_params);
+    enum err err = ERR_OK;
+    for (size_t i = 0; !err && i < m->num_tensors; i++) {
+        const struct model_tensor *t = &m->tensors[i];
+        err = compute_read_matrix(m->compute, compute_at(block_slice(m, block), t->at), out_params + t->flat,
+                                  t->rows, t->width);
+    }
+    return err;
 }
 
 float *model_batch_x(struct model *m)
 {
     return m->staged_x ? m->staged_x : compute_host(m->compute, at(m, m->memory.x));
+}
+
+size_t model_batch_stride(const struct model *m)
+{
+    return m->batch_stride;
 }
 
 int32_t *model_batch_labels(struct model *m)
@@ -143,7 +170,7 @@ enum err model_batch_ready(struct model *m, size_t rows)
     if (!m->staged_x)
         return ERR_OK;
     enum err err =
-        compute_write(m->compute, at(m, m->memory.x), m->staged_x, rows * m->num_features * sizeof(float));
+        compute_write(m->compute, at(m, m->memory.x), m->staged_x, rows * m->batch_stride * sizeof(float));
     if (!err)
         err = compute_write(m->compute, at(m, m->memory.labels), m->staged_labels, rows * sizeof(int32_t));
     return err;
@@ -261,7 +288,7 @@ enum err model_gradient(struct model *m, enum model_block block, size_t rows, fl
 
 enum err model_add_proximal(struct model *m, float mu)
 {
-    return compute_prox_gradient(m->compute, m->num_params, mu, block_slice(m, MODEL_GRADIENT),
+    return compute_prox_gradient(m->compute, block_floats(m), mu, block_slice(m, MODEL_GRADIENT),
                                  block_slice(m, MODEL_WEIGHTS), block_slice(m, MODEL_ANCHOR));
 }
 
@@ -276,14 +303,14 @@ enum err model_gradient_norm(struct model *m, double *out)
 {
     struct compute_slice gradient = block_slice(m, MODEL_GRADIENT);
     *out = 0;
-    enum err err = compute_dot(m->compute, m->num_params, gradient, gradient, at(m, m->memory.scalar));
+    enum err err = compute_dot(m->compute, block_floats(m), gradient, gradient, at(m, m->memory.scalar));
     return err ? err : read_root(m, out);
 }
 
 enum err model_distance(struct model *m, double *out)
 {
     *out = 0;
-    enum err err = compute_squared_distance(m->compute, m->num_params, block_slice(m, MODEL_WEIGHTS),
+    enum err err = compute_squared_distance(m->compute, block_floats(m), block_slice(m, MODEL_WEIGHTS),
                                             block_slice(m, MODEL_ANCHOR), at(m, m->memory.scalar));
     return err ? err : read_root(m, out);
 }

@@ -32,9 +32,11 @@ void model_free(struct model *m);
 
 enum err model_write(struct model *m, enum model_block block, const float *params) MUST_CHECK;
 enum err model_read(struct model *m, enum model_block block, float *out_params) MUST_CHECK;
-/* Where to put a batch: x [rows, features] and labels [rows]. They may be staging memory: model_batch_ready
- * hands `rows` of them over to the backend. */
+/* Where to put a batch: x [rows, features], rows model_batch_stride floats apart, and labels [rows]; what
+ * lies behind a row's features stays as it is. They may be staging memory: model_batch_ready hands `rows` of
+ * them over to the backend. */
 float *model_batch_x(struct model *m);
+size_t model_batch_stride(const struct model *m);
 int32_t *model_batch_labels(struct model *m);
 enum err model_batch_ready(struct model *m, size_t rows) MUST_CHECK;
 

@@ -20,7 +20,25 @@ static bool is_label(const struct compute_op *op, int arg)
     return (op->kind == COMPUTE_SOFTMAX_GRADIENT || op->kind == COMPUTE_SOFTMAX_LOSS) && arg == 1;
 }
 
-/* Normal numbers, small integers for labels; outputs start as numbers that nobody computes. */
+/* The width of an operand that is a matrix, else 0. */
+static size_t matrix_width(const struct compute_op *op, int arg)
+{
+    const size_t i = op->inputs, o = op->outputs;
+    const size_t widths[COMPUTE_KIND_COUNT][COMPUTE_MAX_ARGS] = {
+        [COMPUTE_DENSE_FORWARD] = {i, i, o, o},  [COMPUTE_DENSE_INPUT_GRADIENT] = {o, i, i},
+        [COMPUTE_DENSE_GRADIENT] = {i, o, i, o}, [COMPUTE_DENSE_UPDATE] = {i, o, i, o, i, o},
+        [COMPUTE_SOFTMAX_GRADIENT] = {o, 0, o},  [COMPUTE_SOFTMAX_LOSS] = {o}};
+    return widths[op->kind][arg];
+}
+
+static bool is_padding(const struct compute_op *op, int arg, size_t i)
+{
+    size_t width = matrix_width(op, arg);
+    return width && i % compute_stride(width) >= width;
+}
+
+/* Normal numbers, small integers for labels, zeros for padding; outputs start as numbers that nobody
+ * computes, with their padding. */
 static void make_operands(const struct compute_op *op, uint64_t seed, struct operands *out)
 {
     out->count = compute_operands(op, out->info);
@@ -32,6 +50,8 @@ static void make_operands(const struct compute_op *op, uint64_t seed, struct ope
         for (size_t i = 0; i < n + GUARD; i++) {
             float f = out->info[a].mode == COMPUTE_OUT ? 1e6f : (float)rng_normal(key, i);
             int32_t label = op->outputs ? (int32_t)(rng_u64(key, i) % op->outputs) : 0;
+            if (out->info[a].mode != COMPUTE_OUT && i < n && is_padding(op, a, i))
+                f = 0;
             if (is_label(op, a))
                 memcpy(out->bytes[a] + 4 * i, &label, 4);
             else
@@ -76,6 +96,15 @@ static double nmse(const float *got, const float *expected, size_t n)
     return power > 0 ? error / power : error;
 }
 
+static void ck_padding(const struct compute_op *op, const struct operands *o, int arg)
+{
+    const float *values = (const float *)(const void *)o->bytes[arg];
+    for (size_t i = 0; i < o->info[arg].bytes / 4; i++)
+        ck_assert_msg(!is_padding(op, arg, i) || values[i] == 0,
+                      "%s, argument %d, %zu x %zu x %zu: %g at %zu", compute_kind_name(op->kind), arg,
+                      op->rows, op->inputs, op->outputs, (double)values[i], i);
+}
+
 static void ck_same(const struct compute_op *op, const struct operands *got, const struct operands *expected)
 {
     for (int a = 0; a < got->count; a++) {
@@ -93,6 +122,8 @@ static void ck_same(const struct compute_op *op, const struct operands *got, con
                                 (const float *)(const void *)expected->bytes[a], bytes / 4);
             ck_assert_msg(error <= 1e-10, "%s, argument %d, %zu x %zu x %zu: nmse %g",
                           compute_kind_name(op->kind), a, op->rows, op->inputs, op->outputs, error);
+            ck_padding(op, got, a);
+            ck_padding(op, expected, a);
         }
     }
 }
@@ -147,16 +178,19 @@ static void ck_dense_and_softmax(struct compute *c, struct compute *reference, s
 
 static void ck_backend(struct compute *c)
 {
-    static const size_t small[] = {0, 1, 2, 3, 5, 8, 10}, widths[] = {0, 1, 7, 8, 9, 15, 16, 17, 60, 521};
     static const size_t lengths[] = {0, 1, 3, 8, 31, 1000, 4099};
     struct compute *reference = NULL;
     ck_assert_int_eq(compute_open("reference", &reference, NULL), ERR_OK);
-    for (size_t r = 0; r < sizeof small / sizeof *small; r++) {
-        for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
-            for (size_t o = 0; o < sizeof small / sizeof *small; o++)
-                ck_dense_and_softmax(c, reference, small[r], widths[i], small[o]);
-        }
+    /* Every tile and every edge of one: all pairs of rows and outputs, a third of them in the short form. */
+    const size_t part = unit_is_full() ? 1 : 3;
+    for (size_t rows = 0; rows <= 40; rows++) {
+        for (size_t outputs = rows % part; outputs <= 40; outputs += part)
+            ck_dense_and_softmax(c, reference, rows, (19 * rows + 7 * outputs) % 83, outputs);
     }
+    for (size_t inputs = 0; inputs <= 130; inputs++)
+        ck_dense_and_softmax(c, reference, 10, inputs, 10);
+    ck_dense_and_softmax(c, reference, 7, 521, 5);
+    ck_dense_and_softmax(c, reference, 3, 9, 521);
     ck_dense_and_softmax(c, reference, 10, 784, 200);
     ck_dense_and_softmax(c, reference, 64, 301, 101); /* large enough for BLAS */
     ck_dense_and_softmax(c, reference, 129, 48, 62);
@@ -185,6 +219,16 @@ START_TEST(test_baseline_kernels)
     ck_assert_int_eq(setenv("FEDLANE_CPU", "baseline", 1), 0);
     ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
     ck_assert_ptr_nonnull(strstr(compute_description(c), "baseline"));
+    ck_backend(c);
+}
+END_TEST
+
+START_TEST(test_avx2_kernels)
+{
+    struct compute *c = NULL;
+    ck_assert_int_eq(setenv("FEDLANE_CPU", "avx2", 1), 0);
+    ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
+    ck_assert_ptr_null(strstr(compute_description(c), "avx512"));
     ck_backend(c);
 }
 END_TEST
@@ -285,12 +329,12 @@ START_TEST(test_non_finite_logits_show)
         int32_t labels[2] = {1, 0}, correct[2];
         ck_assert_int_eq(compute_open(names[n], &c, NULL), ERR_OK);
         ck_assert_int_eq(compute_alloc(c, 512, &b), ERR_OK);
-        const struct compute_slice z = {b, 0}, y = {b, 64}, dz = {b, 128}, s = {b, 192}, t = {b, 256},
-                                   r = {b, 320};
-        ck_assert_int_eq(compute_write(c, z, logits, sizeof logits), ERR_OK);
+        const struct compute_slice z = {b, 0}, dz = {b, 128}, y = {b, 256}, s = {b, 320}, t = {b, 384},
+                                   r = {b, 448};
+        ck_assert_int_eq(compute_write_matrix(c, z, logits, 2, 3), ERR_OK);
         ck_assert_int_eq(compute_write(c, y, labels, sizeof labels), ERR_OK);
         ck_assert_int_eq(compute_softmax_gradient(c, 2, 3, 1, z, y, dz, s, t), ERR_OK);
-        ck_assert_int_eq(compute_read(c, dz, out, sizeof out), ERR_OK);
+        ck_assert_int_eq(compute_read_matrix(c, dz, out, 2, 3), ERR_OK);
         ck_assert(isnan(out[1]) && isnan(out[3]));
         ck_assert_int_eq(compute_softmax_loss(c, 2, 3, z, y, s, t, r), ERR_OK);
         ck_assert_int_eq(compute_read(c, s, sums, sizeof sums), ERR_OK);
@@ -315,8 +359,8 @@ START_TEST(test_ties_go_to_the_first)
     int32_t correct[3];
     ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
     ck_assert_int_eq(compute_alloc(c, 512, &b), ERR_OK);
-    const struct compute_slice z = {b, 0}, y = {b, 64}, s = {b, 192}, t = {b, 256}, r = {b, 320};
-    ck_assert_int_eq(compute_write(c, z, logits, sizeof logits), ERR_OK);
+    const struct compute_slice z = {b, 0}, y = {b, 192}, s = {b, 256}, t = {b, 320}, r = {b, 384};
+    ck_assert_int_eq(compute_write_matrix(c, z, logits, 3, 3), ERR_OK);
     ck_assert_int_eq(compute_write(c, y, labels, sizeof labels), ERR_OK);
     ck_assert_int_eq(compute_softmax_loss(c, 3, 3, z, y, s, t, r), ERR_OK);
     ck_assert_int_eq(compute_read(c, r, correct, sizeof correct), ERR_OK);
@@ -329,7 +373,7 @@ END_TEST
 /* A row's results do not depend on which rows stand beside it, for products that BLAS does not do. */
 START_TEST(test_rows_are_independent)
 {
-    enum { ROWS = 7, INPUTS = 61, OUTPUTS = 13 };
+    enum { ROWS = 17, INPUTS = 61, OUTPUTS = 13 };
     struct compute *c = NULL;
     struct compute_buffer *buf = NULL;
     static float x[ROWS * INPUTS], w[OUTPUTS * INPUTS], bias[OUTPUTS], all[ROWS * OUTPUTS], one[OUTPUTS];
@@ -338,17 +382,17 @@ START_TEST(test_rows_are_independent)
     for (size_t i = 0; i < OUTPUTS * INPUTS; i++)
         w[i] = (float)rng_normal(2, i);
     ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
-    ck_assert_int_eq(compute_alloc(c, 16384, &buf), ERR_OK);
-    const struct compute_slice sx = {buf, 0}, sw = {buf, 4096}, sb = {buf, 8192}, sz = {buf, 12288};
-    ck_assert_int_eq(compute_write(c, sx, x, sizeof x), ERR_OK);
-    ck_assert_int_eq(compute_write(c, sw, w, sizeof w), ERR_OK);
-    ck_assert_int_eq(compute_write(c, sb, bias, sizeof bias), ERR_OK);
+    ck_assert_int_eq(compute_alloc(c, 32768, &buf), ERR_OK);
+    const struct compute_slice sx = {buf, 0}, sw = {buf, 8192}, sb = {buf, 16384}, sz = {buf, 24576};
+    ck_assert_int_eq(compute_write_matrix(c, sx, x, ROWS, INPUTS), ERR_OK);
+    ck_assert_int_eq(compute_write_matrix(c, sw, w, OUTPUTS, INPUTS), ERR_OK);
+    ck_assert_int_eq(compute_write_matrix(c, sb, bias, 1, OUTPUTS), ERR_OK);
     ck_assert_int_eq(compute_dense_forward(c, ROWS, INPUTS, OUTPUTS, sx, sw, sb, sz), ERR_OK);
-    ck_assert_int_eq(compute_read(c, sz, all, sizeof all), ERR_OK);
+    ck_assert_int_eq(compute_read_matrix(c, sz, all, ROWS, OUTPUTS), ERR_OK);
     for (size_t r = 0; r < ROWS; r++) {
-        ck_assert_int_eq(
-            compute_dense_forward(c, 1, INPUTS, OUTPUTS, compute_at(sx, 4 * r * INPUTS), sw, sb, sz), ERR_OK);
-        ck_assert_int_eq(compute_read(c, sz, one, sizeof one), ERR_OK);
+        const struct compute_slice row = compute_at(sx, compute_matrix_bytes(r, INPUTS));
+        ck_assert_int_eq(compute_dense_forward(c, 1, INPUTS, OUTPUTS, row, sw, sb, sz), ERR_OK);
+        ck_assert_int_eq(compute_read_matrix(c, sz, one, 1, OUTPUTS), ERR_OK);
         ck_assert_mem_eq(one, all + r * OUTPUTS, sizeof one);
     }
     compute_free(c, buf);
@@ -401,6 +445,7 @@ int main(void)
     tcase_set_timeout(tc, 300);
     tcase_add_test(tc, test_openblas);
     tcase_add_test(tc, test_baseline_kernels);
+    tcase_add_test(tc, test_avx2_kernels);
     tcase_add_test(tc, test_memory_elsewhere);
     tcase_add_test(tc, test_names);
     tcase_add_test(tc, test_buffers_are_counted_and_zero);

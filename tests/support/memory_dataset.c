@@ -150,8 +150,9 @@ const struct device_data *dataset_find(const struct dataset *d, int64_t ordinal)
     return NULL;
 }
 
-void dataset_gather(const struct dataset *d, const struct device_data *device, enum data_split split,
-                    size_t first, const uint32_t *indices, size_t n, float *out_x, int32_t *out_y)
+void dataset_gather_apart(const struct dataset *d, const struct device_data *device, enum data_split split,
+                          size_t first, const uint32_t *indices, size_t n, float *out_x, size_t stride,
+                          int32_t *out_y)
 {
     const struct memory_device *from = (const struct memory_device *)(const void *)device;
     size_t base = split == SPLIT_TRAIN ? 0 : device->num_train;
@@ -160,8 +161,13 @@ void dataset_gather(const struct dataset *d, const struct device_data *device, e
         size_t row = indices ? indices[i] : first + i;
         if (row >= most)
             bug("example %zu of %zu", row, most);
-        memcpy(out_x + i * d->num_features, from->x + (base + row) * d->num_features,
-               d->num_features * sizeof *out_x);
+        memcpy(out_x + i * stride, from->x + (base + row) * d->num_features, d->num_features * sizeof *out_x);
         out_y[i] = from->y[base + row];
     }
+}
+
+void dataset_gather(const struct dataset *d, const struct device_data *device, enum data_split split,
+                    size_t first, const uint32_t *indices, size_t n, float *out_x, int32_t *out_y)
+{
+    dataset_gather_apart(d, device, split, first, indices, n, out_x, d->num_features, out_y);
 }

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A document of tests/data; the caller decrefs. */
 static inline json_t *unit_golden(const char *name)
@@ -17,6 +18,13 @@ static inline json_t *unit_golden(const char *name)
     json_t *root = json_load_file(path, 0, &error);
     ck_assert_msg(root != NULL, "%s: %s", path, error.text);
     return root;
+}
+
+/* Whether the longer proofs are asked for. */
+static inline int unit_is_full(void)
+{
+    const char *full = getenv("FEDLANE_FULL");
+    return full && strcmp(full, "yes") == 0;
 }
 
 /* Runs a suite of one case; for `return unit_run(...)` in main. */

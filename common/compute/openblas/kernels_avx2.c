@@ -30,71 +30,34 @@ KERNEL_TARGET static inline __m256i first_lanes(size_t n)
     return _mm256_loadu_si256((const __m256i *)(const void *)(mask_table + 8 - n));
 }
 
-KERNEL_TARGET static inline vf load_part(const float *p, size_t n)
-{
-    return (vf)_mm256_maskload_ps(p, first_lanes(n));
-}
-
-/* By halves: some CPUs take many cycles for a masked store. */
-KERNEL_TARGET static inline void store_part(float *p, vf v, size_t n)
-{
-    __m128 some = _mm256_castps256_ps128((__m256)v);
-    if (n == LANES) {
-        _mm256_storeu_ps(p, (__m256)v);
-        return;
-    }
-    if (n & 4) {
-        _mm_storeu_ps(p, some);
-        some = _mm256_extractf128_ps((__m256)v, 1);
-        p += 4;
-    }
-    if (n & 2) {
-        _mm_storel_pi((__m64 *)(void *)p, some);
-        some = _mm_movehl_ps(some, some);
-        p += 2;
-    }
-    if (n & 1)
-        _mm_store_ss(p, some);
-}
-
 KERNEL_TARGET static inline vf fill_part(vf v, size_t n, float f)
 {
     return (vf)_mm256_blendv_ps(_mm256_set1_ps(f), (__m256)v, _mm256_castsi256_ps(first_lanes(n)));
 }
 
-KERNEL_TARGET static inline vf select_less(vf a, vf b, vf yes, vf no)
+KERNEL_TARGET static inline vf at_least(vf v, vf floor)
 {
-    return (vf)_mm256_blendv_ps((__m256)no, (__m256)yes, _mm256_cmp_ps((__m256)a, (__m256)b, _CMP_LT_OQ));
+    return (vf)_mm256_max_ps((__m256)floor, (__m256)v);
 }
 
-/* Lanes i and i + 4, i + 2, i + 1. */
-KERNEL_TARGET static inline float sum_lanes(vf v)
+KERNEL_TARGET static inline vf where_positive(vf v, vf w)
 {
-    __m128 s = _mm_add_ps(_mm256_castps256_ps128((__m256)v), _mm256_extractf128_ps((__m256)v, 1));
-    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
-    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+    return (vf)_mm256_and_ps(_mm256_cmp_ps((__m256)v, _mm256_setzero_ps(), _CMP_GT_OQ), (__m256)w);
 }
 
-KERNEL_TARGET static inline float max_lanes(vf v)
-{
-    __m128 s = _mm_max_ps(_mm256_castps256_ps128((__m256)v), _mm256_extractf128_ps((__m256)v, 1));
-    s = _mm_max_ps(s, _mm_movehl_ps(s, s));
-    return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
-}
+/* Pairs of lanes within each half, then the halves: [a, b, c, d] in the end. */
+#define DEFINE_LANES4(name, op)                                                                              \
+    KERNEL_TARGET static inline vq name(vf va, vf vb, vf vc, vf vd)                                          \
+    {                                                                                                        \
+        __m256 a = (__m256)va, b = (__m256)vb, c = (__m256)vc, d = (__m256)vd;                               \
+        __m256 ab = _mm256_##op##_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));                    \
+        __m256 cd = _mm256_##op##_ps(_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));                    \
+        __m256 s = _mm256_##op##_ps(_mm256_shuffle_ps(ab, cd, 0x44), _mm256_shuffle_ps(ab, cd, 0xee));       \
+        return (vq)_mm_##op##_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1));                    \
+    }
 
-KERNEL_TARGET static inline __m256 add_halves(__m256 a, __m256 b)
-{
-    return _mm256_add_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
-}
-
-KERNEL_TARGET static inline vq sum_lanes4(vf a, vf b, vf c, vf d)
-{
-    __m256d ab = _mm256_castps_pd(add_halves((__m256)a, (__m256)b));
-    __m256d cd = _mm256_castps_pd(add_halves((__m256)c, (__m256)d));
-    __m256 s = _mm256_add_ps(_mm256_castpd_ps(_mm256_unpacklo_pd(ab, cd)),
-                             _mm256_castpd_ps(_mm256_unpackhi_pd(ab, cd)));
-    return (vq)_mm_add_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1));
-}
+DEFINE_LANES4(sum_lanes4, add)
+DEFINE_LANES4(max_lanes4, max)
 
 #include "common/compute/openblas/kernels_template.h"
 #endif

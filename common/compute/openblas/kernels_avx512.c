@@ -28,58 +28,35 @@ KERNEL_TARGET static inline __mmask16 first_lanes(size_t n)
     return (__mmask16)((1u << n) - 1);
 }
 
-KERNEL_TARGET static inline vf load_part(const float *p, size_t n)
-{
-    return (vf)_mm512_maskz_loadu_ps(first_lanes(n), p);
-}
-
-KERNEL_TARGET static inline void store_part(float *p, vf v, size_t n)
-{
-    _mm512_mask_storeu_ps(p, first_lanes(n), (__m512)v);
-}
-
 KERNEL_TARGET static inline vf fill_part(vf v, size_t n, float f)
 {
     return (vf)_mm512_mask_blend_ps(first_lanes(n), _mm512_set1_ps(f), (__m512)v);
 }
 
-KERNEL_TARGET static inline vf select_less(vf a, vf b, vf yes, vf no)
+KERNEL_TARGET static inline vf at_least(vf v, vf floor)
 {
-    return (vf)_mm512_mask_blend_ps(_mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_LT_OQ), (__m512)no,
-                                    (__m512)yes);
+    return (vf)_mm512_max_ps((__m512)floor, (__m512)v);
 }
 
-/* Lanes i and i + 8, i + 4, i + 2, i + 1. */
-KERNEL_TARGET static inline float sum_lanes(vf v)
+KERNEL_TARGET static inline vf where_positive(vf v, vf w)
 {
-    __m256 h = _mm256_add_ps(_mm512_castps512_ps256((__m512)v), _mm512_extractf32x8_ps((__m512)v, 1));
-    __m128 s = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
-    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
-    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+    return (vf)_mm512_maskz_mov_ps(_mm512_cmp_ps_mask((__m512)v, _mm512_setzero_ps(), _CMP_GT_OQ), (__m512)w);
 }
 
-KERNEL_TARGET static inline float max_lanes(vf v)
-{
-    __m256 h = _mm256_max_ps(_mm512_castps512_ps256((__m512)v), _mm512_extractf32x8_ps((__m512)v, 1));
-    __m128 s = _mm_max_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
-    s = _mm_max_ps(s, _mm_movehl_ps(s, s));
-    return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
-}
+/* Pairs of lanes within each quarter, then quarters: [a, b, c, d] in the end. */
+#define DEFINE_LANES4(name, op)                                                                              \
+    KERNEL_TARGET static inline vq name(vf va, vf vb, vf vc, vf vd)                                          \
+    {                                                                                                        \
+        __m512 a = (__m512)va, b = (__m512)vb, c = (__m512)vc, d = (__m512)vd;                               \
+        __m512 ab = _mm512_##op##_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));                    \
+        __m512 cd = _mm512_##op##_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));                    \
+        __m512 s = _mm512_##op##_ps(_mm512_shuffle_ps(ab, cd, 0x44), _mm512_shuffle_ps(ab, cd, 0xee));       \
+        __m256 h = _mm256_##op##_ps(_mm512_castps512_ps256(s), _mm512_extractf32x8_ps(s, 1));                \
+        return (vq)_mm_##op##_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));                    \
+    }
 
-KERNEL_TARGET static inline __m512 add_halves(__m512 a, __m512 b)
-{
-    return _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
-}
-
-KERNEL_TARGET static inline vq sum_lanes4(vf a, vf b, vf c, vf d)
-{
-    __m512d ab = _mm512_castps_pd(add_halves((__m512)a, (__m512)b));
-    __m512d cd = _mm512_castps_pd(add_halves((__m512)c, (__m512)d));
-    __m512 s = _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(ab, cd)),
-                             _mm512_castpd_ps(_mm512_unpackhi_pd(ab, cd)));
-    __m256 h = _mm256_add_ps(_mm512_castps512_ps256(s), _mm512_extractf32x8_ps(s, 1));
-    return (vq)_mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
-}
+DEFINE_LANES4(sum_lanes4, add)
+DEFINE_LANES4(max_lanes4, max)
 
 #include "common/compute/openblas/kernels_template.h"
 #endif

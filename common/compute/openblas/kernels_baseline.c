@@ -21,18 +21,6 @@ typedef double vpairs __attribute__((vector_size(16)));
     }
 #define FMA(a, b, c) ((a) * (b) + (c))
 
-static inline vf load_part(const float *p, size_t n)
-{
-    vf v = {p[0], n > 1 ? p[1] : 0, n > 2 ? p[2] : 0, n > 3 ? p[3] : 0};
-    return v;
-}
-
-static inline void store_part(float *p, vf v, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        p[i] = v[i];
-}
-
 static inline vf select_lanes(vi mask, vf yes, vf no)
 {
     return (vf)((mask & (vi)yes) | (~mask & (vi)no));
@@ -44,31 +32,37 @@ static inline vf fill_part(vf v, size_t n, float f)
     return select_lanes(lanes < (int32_t)n, v, (vf){f, f, f, f});
 }
 
-static inline vf select_less(vf a, vf b, vf yes, vf no)
+static inline vf at_least(vf v, vf floor)
 {
-    return select_lanes(a < b, yes, no);
+    return select_lanes(v < floor, floor, v);
 }
 
-static inline float sum_lanes(vf v)
+static inline vf where_positive(vf v, vf w)
 {
-    return (v[0] + v[2]) + (v[1] + v[3]);
+    return (vf)((v > (vf){0}) & (vi)w);
 }
 
-static inline float max_lanes(vf v)
+/* The first two lanes of a and of b, taking turns; the last two. */
+static inline vf low_pairs(vf a, vf b)
 {
-    float a = v[0] < v[2] ? v[2] : v[0], b = v[1] < v[3] ? v[3] : v[1];
-    return a < b ? b : a;
+    return __builtin_shufflevector(a, b, 0, 4, 1, 5);
 }
 
-static inline vf add_halves(vf a, vf b)
+static inline vf high_pairs(vf a, vf b)
 {
-    return __builtin_shufflevector(a, b, 0, 4, 1, 5) + __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    return __builtin_shufflevector(a, b, 2, 6, 3, 7);
 }
 
 static inline vq sum_lanes4(vf a, vf b, vf c, vf d)
 {
-    vf ab = add_halves(a, b), cd = add_halves(c, d);
+    vf ab = low_pairs(a, b) + high_pairs(a, b), cd = low_pairs(c, d) + high_pairs(c, d);
     return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+}
+
+static inline vq max_lanes4(vf a, vf b, vf c, vf d)
+{
+    vf ab = at_least(low_pairs(a, b), high_pairs(a, b)), cd = at_least(low_pairs(c, d), high_pairs(c, d));
+    return at_least(__builtin_shufflevector(ab, cd, 0, 1, 4, 5), __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
 }
 
 #include "common/compute/openblas/kernels_template.h"

@@ -1,10 +1,10 @@
-/* The kernels themselves, for vectors of LANES floats. The including file defines LANES, KERNEL_TARGET,
- * KERNELS, KERNELS_NAME, the types vf and vi, LANE_NUMBERS (0, 1, 2, ...), the types vq and vpairs (four
- * floats, two pairs of them), FMA, and:
- * - load_part, store_part: the first n lanes, 1 <= n <= LANES; loading gives 0 in the others
- * - fill_part: lanes from n on become a number
- * - select_less: per lane a < b ? yes : no, where a NaN is not less
- * - sum_lanes, max_lanes; sum_lanes4: the lanes' sums of four vectors, each in the same order
+/* The kernels themselves, for vectors of LANES floats; LANES divides the stride of every matrix, so that rows
+ * are whole vectors. The including file defines LANES, KERNEL_TARGET, KERNELS, KERNELS_NAME, the types vf and
+ * vi, LANE_NUMBERS (0, 1, 2, ...), the types vq and vpairs (four floats, two pairs of them), FMA, and:
+ * - fill_part: lanes from n on become a number, 1 <= n <= LANES
+ * - at_least(v, floor): the larger of both per lane; a NaN in v stays
+ * - where_positive(v, w): w where v > 0, else 0
+ * - sum_lanes4, max_lanes4: the sum and the largest of the lanes of each of four vectors
  * DOT_ROWS and OUTER_VECTORS say how large a tile of sums the registers hold. Each of those files includes
  * this one once. */
 
@@ -35,20 +35,6 @@ INLINE vf load(const float *p)
 INLINE void store(float *p, vf v)
 {
     memcpy(p, &v, sizeof v);
-}
-
-/* Where width is the constant LANES this is a plain load. */
-INLINE vf load_width(const float *p, size_t width)
-{
-    return __builtin_constant_p(width) && width == LANES ? load(p) : load_part(p, width);
-}
-
-INLINE void store_width(float *p, vf v, size_t width)
-{
-    if (__builtin_constant_p(width) && width == LANES)
-        store(p, v);
-    else
-        store_part(p, v, width);
 }
 
 #include "common/compute/openblas/template_dot.h"

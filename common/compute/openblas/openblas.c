@@ -1,6 +1,7 @@
 #include <cblas.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include "common/base/log.h"
 #include "common/compute/openblas/kernels.h"
 
@@ -56,20 +57,21 @@ static bool is_for_blas(const struct compute_op *op)
 
 static void blas_forward(const struct compute_op *op)
 {
-    int rows = (int)op->rows, inputs = (int)op->inputs, outputs = (int)op->outputs;
+    int rows = (int)op->rows, outputs = (int)op->outputs;
+    int x_stride = (int)compute_stride(op->inputs), z_stride = (int)compute_stride(op->outputs);
     const float *b = compute_arg(op, 2);
     float *z = compute_arg(op, 3);
-    for (size_t r = 0; r < op->rows; r++)
-        cblas_scopy(outputs, b, 1, z + r * op->outputs, 1);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, outputs, inputs, 1, compute_arg(op, 0), inputs,
-                compute_arg(op, 1), inputs, 1, z, outputs);
+    for (int r = 0; r < rows; r++) /* b has the padding that z wants */
+        memcpy(z + (ptrdiff_t)r * z_stride, b, (size_t)z_stride * sizeof *z);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, outputs, (int)op->inputs, 1,
+                compute_arg(op, 0), x_stride, compute_arg(op, 1), x_stride, 1, z, z_stride);
 }
 
 static void blas_input_gradient(const struct compute_op *op)
 {
-    int rows = (int)op->rows, inputs = (int)op->inputs, outputs = (int)op->outputs;
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, inputs, outputs, 1, compute_arg(op, 0),
-                outputs, compute_arg(op, 1), inputs, 0, compute_arg(op, 2), inputs);
+    int x_stride = (int)compute_stride(op->inputs), z_stride = (int)compute_stride(op->outputs);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)op->rows, x_stride, (int)op->outputs, 1,
+                compute_arg(op, 0), z_stride, compute_arg(op, 1), x_stride, 0, compute_arg(op, 2), x_stride);
 }
 
 static enum err blas_run(void *state, const struct compute_op *op)

@@ -7,19 +7,19 @@
 enum { DOT_BLOCK = 10 };
 
 struct dots {
-    size_t inputs, outputs;
+    size_t outputs, x_stride, z_stride;
     const float *x, *w, *b;
     float *z;
 };
 
 /* One vector of features: rows x columns products. */
-INLINE void dot_terms(vf sum[DOT_BLOCK][2], const float *x, const float *w, size_t stride, size_t width,
-                      int rows, int columns)
+INLINE void dot_terms(vf sum[DOT_BLOCK][2], const float *x, const float *w, size_t stride, int rows,
+                      int columns)
 {
-    vf w0 = load_width(w, width), w1 = columns == 2 ? load_width(w + stride, width) : splat(0);
+    vf w0 = load(w), w1 = columns == 2 ? load(w + stride) : splat(0);
     UNROLL for (int r = 0; r < rows; r++)
     {
-        vf v = load_width(x + (size_t)r * stride, width);
+        vf v = load(x + (size_t)r * stride);
         sum[r][0] = FMA(v, w0, sum[r][0]);
         if (columns == 2)
             sum[r][1] = FMA(v, w1, sum[r][1]);
@@ -36,10 +36,10 @@ INLINE void dot_store_pairs(const struct dots *d, vf sum[DOT_BLOCK][2], float *z
         vq four = sum_lanes4(sum[r][0], sum[r][1], has_second ? sum[r + 1][0] : splat(0),
                              has_second ? sum[r + 1][1] : splat(0));
         vpairs pairs = (vpairs)(four + bias);
-        memcpy(z + (size_t)r * d->outputs, &pairs, sizeof pairs[0]);
+        memcpy(z + (size_t)r * d->z_stride, &pairs, sizeof pairs[0]);
         double second = pairs[1];
         if (has_second)
-            memcpy(z + (size_t)(r + 1) * d->outputs, &second, sizeof second);
+            memcpy(z + (size_t)(r + 1) * d->z_stride, &second, sizeof second);
     }
 }
 
@@ -53,7 +53,7 @@ INLINE void dot_store_singles(const struct dots *d, vf sum[DOT_BLOCK][2], float 
         int count = rows - r < 4 ? rows - r : 4;
         UNROLL for (int i = 0; i < count; i++)
         {
-            z[(size_t)(r + i) * d->outputs] = four[i] + b[0];
+            z[(size_t)(r + i) * d->z_stride] = four[i] + b[0];
         }
     }
 }
@@ -62,7 +62,7 @@ INLINE void dot_store_singles(const struct dots *d, vf sum[DOT_BLOCK][2], float 
  * fetched meanwhile. */
 INLINE void dot_tile(const struct dots *d, size_t r, size_t c, int rows, int columns)
 {
-    size_t k = d->inputs, j = 0;
+    size_t k = d->x_stride;
     const float *x = d->x + r * k, *w = d->w + c * k;
     const float *next = c + 4 <= d->outputs ? w + 2 * k : w;
     vf sum[DOT_BLOCK][2];
@@ -71,18 +71,16 @@ INLINE void dot_tile(const struct dots *d, size_t r, size_t c, int rows, int col
         sum[i][0] = splat(0);
         sum[i][1] = splat(0);
     }
-    for (; j + LANES <= k; j += LANES) {
+    for (size_t j = 0; j < k; j += LANES) {
         __builtin_prefetch(next + j);
         if (columns == 2)
             __builtin_prefetch(next + k + j);
-        dot_terms(sum, x + j, w + j, k, LANES, rows, columns);
+        dot_terms(sum, x + j, w + j, k, rows, columns);
     }
-    if (j < k)
-        dot_terms(sum, x + j, w + j, k, k - j, rows, columns);
     if (columns == 2)
-        dot_store_pairs(d, sum, d->z + r * d->outputs + c, d->b + c, rows);
+        dot_store_pairs(d, sum, d->z + r * d->z_stride + c, d->b + c, rows);
     else
-        dot_store_singles(d, sum, d->z + r * d->outputs + c, d->b + c, rows);
+        dot_store_singles(d, sum, d->z + r * d->z_stride + c, d->b + c, rows);
 }
 
 INLINE void dot_rows(const struct dots *d, size_t r, size_t rows, size_t c, int columns)
@@ -111,16 +109,30 @@ INLINE void dot_rows(const struct dots *d, size_t r, size_t rows, size_t c, int 
     }
 }
 
+/* The padding is what is left of these zeros when the row is written. */
+INLINE void clear_ends(const struct dots *d, size_t r, size_t rows)
+{
+    for (float *end = d->z + (r + 1) * d->z_stride; rows > 0; rows--, end += d->z_stride) {
+        UNROLL for (int i = LANES; i <= 16; i += LANES)
+        {
+            store(end - i, splat(0));
+        }
+    }
+}
+
 KERNEL_TARGET static void dense_forward(const struct compute_op *op)
 {
-    const struct dots d = {.inputs = op->inputs,
-                           .outputs = op->outputs,
+    const struct dots d = {.outputs = op->outputs,
+                           .x_stride = compute_stride(op->inputs),
+                           .z_stride = compute_stride(op->outputs),
                            .x = compute_arg(op, 0),
                            .w = compute_arg(op, 1),
                            .b = compute_arg(op, 2),
                            .z = compute_arg(op, 3)};
     for (size_t r = 0; r < op->rows; r += DOT_BLOCK) {
         size_t rows = op->rows - r < DOT_BLOCK ? op->rows - r : DOT_BLOCK, c = 0;
+        if (d.outputs < d.z_stride)
+            clear_ends(&d, r, rows);
         for (; c + 2 <= d.outputs; c += 2)
             dot_rows(&d, r, rows, c, 2);
         if (c < d.outputs)

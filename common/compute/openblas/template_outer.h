@@ -8,8 +8,8 @@ enum { OUTER_ITEMS = 5, OUTER_SPAN = OUTER_VECTORS * LANES };
 enum finish { FINISH_STORE, FINISH_ADD, FINISH_SGD, FINISH_PROX };
 
 struct outer {
-    size_t terms, items, width;
-    const float *a; /* a(t, i) = a[t a_term + i a_item] */
+    size_t terms, items, width; /* width is a multiple of LANES */
+    const float *a;             /* a(t, i) = a[t a_term + i a_item] */
     size_t a_term, a_item;
     const float *b; /* rows of `width` */
     float *out;     /* rows of `width` */
@@ -18,40 +18,38 @@ struct outer {
     const float *anchor; /* laid out as out */
 };
 
-/* Elementwise, so the split into vectors does not show in the bits. */
-INLINE void finish_vector(const struct outer *o, enum finish how, size_t at, vf sum, size_t width)
+INLINE void finish_vector(const struct outer *o, enum finish how, size_t at, vf sum)
 {
     float *out = o->out + at;
     if (how == FINISH_STORE) {
-        store_width(out, sum, width);
+        store(out, sum);
         return;
     }
-    vf w = load_width(out, width);
+    vf w = load(out);
     if (how == FINISH_ADD) {
-        store_width(out, w + sum, width);
+        store(out, w + sum);
         return;
     }
     if (how == FINISH_PROX)
-        sum = FMA(splat(o->mu), w - load_width(o->anchor + at, width), sum);
-    store_width(out, FMA(splat(-o->learning_rate), sum, w), width);
+        sum = FMA(splat(o->mu), w - load(o->anchor + at), sum);
+    store(out, FMA(splat(-o->learning_rate), sum, w));
 }
 
 INLINE void finish_tile(const struct outer *o, enum finish how, size_t at, vf sum[OUTER_ITEMS][OUTER_VECTORS],
-                        int items, int vectors, size_t width)
+                        int items, int vectors)
 {
     const struct outer here = *o; /* what is stored cannot change it */
     UNROLL for (int q = 0; q < items; q++)
     {
         UNROLL for (int v = 0; v < vectors; v++)
         {
-            finish_vector(&here, how, at + (size_t)q * here.width + (size_t)v * LANES, sum[q][v],
-                          v == vectors - 1 ? width : LANES);
+            finish_vector(&here, how, at + (size_t)q * here.width + (size_t)v * LANES, sum[q][v]);
         }
     }
 }
 
-/* items x vectors vectors; the last one has `width` lanes. Constants, so that the sums stay in registers. */
-INLINE void outer_tile(const struct outer *o, size_t i, size_t j, int items, int vectors, size_t width)
+/* items and vectors are constants, so that the sums stay in registers. */
+INLINE void outer_tile(const struct outer *o, size_t i, size_t j, int items, int vectors)
 {
     vf sum[OUTER_ITEMS][OUTER_VECTORS];
     const float *a = o->a + i * o->a_item, *b = o->b + j;
@@ -66,7 +64,7 @@ INLINE void outer_tile(const struct outer *o, size_t i, size_t j, int items, int
         vf row[OUTER_VECTORS];
         UNROLL for (int v = 0; v < vectors; v++)
         {
-            row[v] = v == vectors - 1 ? load_width(b + v * LANES, width) : load(b + v * LANES);
+            row[v] = load(b + v * LANES);
         }
         UNROLL for (int q = 0; q < items; q++)
         {
@@ -80,16 +78,16 @@ INLINE void outer_tile(const struct outer *o, size_t i, size_t j, int items, int
     size_t at = i * o->width + j;
     switch (o->finish) {
     case FINISH_STORE:
-        finish_tile(o, FINISH_STORE, at, sum, items, vectors, width);
+        finish_tile(o, FINISH_STORE, at, sum, items, vectors);
         break;
     case FINISH_ADD:
-        finish_tile(o, FINISH_ADD, at, sum, items, vectors, width);
+        finish_tile(o, FINISH_ADD, at, sum, items, vectors);
         break;
     case FINISH_SGD:
-        finish_tile(o, FINISH_SGD, at, sum, items, vectors, width);
+        finish_tile(o, FINISH_SGD, at, sum, items, vectors);
         break;
     case FINISH_PROX:
-        finish_tile(o, FINISH_PROX, at, sum, items, vectors, width);
+        finish_tile(o, FINISH_PROX, at, sum, items, vectors);
         break;
     }
 }
@@ -98,23 +96,17 @@ INLINE void outer_rows(const struct outer *o, size_t i, size_t from, size_t to, 
 {
     size_t j = from;
     for (; j + OUTER_SPAN <= to; j += OUTER_SPAN)
-        outer_tile(o, i, j, items, OUTER_VECTORS, LANES);
-    if (j == to)
-        return;
-    size_t full = (to - j - 1) / LANES, rest = to - j - full * LANES;
-    switch (full) {
-    case 0:
-        outer_tile(o, i, j, items, 1, rest);
-        break;
+        outer_tile(o, i, j, items, OUTER_VECTORS);
+    switch ((to - j) / LANES) {
     case 1:
-        outer_tile(o, i, j, items, 2, rest);
+        outer_tile(o, i, j, items, 1);
         break;
 #if OUTER_VECTORS == 4
     case 2:
-        outer_tile(o, i, j, items, 3, rest);
+        outer_tile(o, i, j, items, 2);
         break;
     case 3:
-        outer_tile(o, i, j, items, 4, rest);
+        outer_tile(o, i, j, items, 3);
         break;
 #endif
     default:
@@ -123,16 +115,18 @@ INLINE void outer_rows(const struct outer *o, size_t i, size_t from, size_t to, 
 }
 
 /* Panels keep the rows of b that every tile reads in the first-level cache. */
-static size_t panel_width(size_t terms)
+static size_t panel_width(size_t terms, size_t width)
 {
     const size_t cached = 8192;
-    size_t width = terms ? cached / terms : cached;
-    return width < OUTER_SPAN ? OUTER_SPAN : width / OUTER_SPAN * OUTER_SPAN;
+    if (terms * width <= cached)
+        return width;
+    size_t panel = cached / terms / OUTER_SPAN * OUTER_SPAN;
+    return panel ? panel : OUTER_SPAN;
 }
 
 KERNEL_TARGET static void outer_run(const struct outer *o)
 {
-    size_t panel = panel_width(o->terms);
+    size_t panel = panel_width(o->terms, o->width);
     for (size_t from = 0; from < o->width; from += panel) {
         size_t to = o->width - from < panel ? o->width : from + panel, i = 0;
         for (; i + OUTER_ITEMS <= o->items; i += OUTER_ITEMS)
@@ -160,10 +154,10 @@ KERNEL_TARGET static void dense_input_gradient(const struct compute_op *op)
 {
     const struct outer o = {.terms = op->outputs,
                             .items = op->rows,
-                            .width = op->inputs,
+                            .width = compute_stride(op->inputs),
                             .a = compute_arg(op, 0),
                             .a_term = 1,
-                            .a_item = op->outputs,
+                            .a_item = compute_stride(op->outputs),
                             .b = compute_arg(op, 1),
                             .out = compute_arg(op, 2),
                             .finish = FINISH_STORE};
@@ -177,16 +171,16 @@ KERNEL_TARGET static void weight_gradients(const struct compute_op *op, struct o
     static const float one = 1;
     how.terms = op->rows;
     how.items = op->outputs;
-    how.width = op->inputs;
+    how.width = compute_stride(op->inputs);
     how.a = compute_arg(op, 1);
-    how.a_term = op->outputs;
+    how.a_term = compute_stride(op->outputs);
     how.a_item = 1;
     how.b = compute_arg(op, 0);
     how.out = w;
     how.anchor = w0;
     outer_run(&how);
     how.items = 1; /* the biases' gradient is that of weights whose input is 1 */
-    how.width = op->outputs;
+    how.width = how.a_term;
     how.b = how.a;
     how.a = &one;
     how.a_term = 0;

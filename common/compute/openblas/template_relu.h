@@ -1,27 +1,15 @@
 #ifndef FEDLANE_COMPUTE_OPENBLAS_TEMPLATE_RELU_H
 #define FEDLANE_COMPUTE_OPENBLAS_TEMPLATE_RELU_H
 
-INLINE void relu_forward_vector(const float *x, float *y, size_t width)
-{
-    vf v = load_width(x, width);
-    store_width(y, select_less(v, splat(0), splat(0), v), width);
-}
-
 KERNEL_TARGET static void relu_forward(const struct compute_op *op)
 {
     const float *x = compute_arg(op, 0);
     float *y = compute_arg(op, 1);
     size_t i = 0;
     for (; i + LANES <= op->rows; i += LANES)
-        relu_forward_vector(x + i, y + i, LANES);
-    if (i < op->rows)
-        relu_forward_vector(x + i, y + i, op->rows - i);
-}
-
-INLINE void relu_backward_vector(const float *y, const float *dy, float *dx, size_t width)
-{
-    vf gradient = load_width(dy, width);
-    store_width(dx, select_less(splat(0), load_width(y, width), gradient, splat(0)), width);
+        store(y + i, at_least(load(x + i), splat(0)));
+    for (; i < op->rows; i++)
+        y[i] = x[i] < 0 ? 0 : x[i];
 }
 
 KERNEL_TARGET static void relu_backward(const struct compute_op *op)
@@ -30,9 +18,9 @@ KERNEL_TARGET static void relu_backward(const struct compute_op *op)
     float *dx = compute_arg(op, 2);
     size_t i = 0;
     for (; i + LANES <= op->rows; i += LANES)
-        relu_backward_vector(y + i, dy + i, dx + i, LANES);
-    if (i < op->rows)
-        relu_backward_vector(y + i, dy + i, dx + i, op->rows - i);
+        store(dx + i, where_positive(load(y + i), load(dy + i)));
+    for (; i < op->rows; i++)
+        dx[i] = y[i] > 0 ? dy[i] : 0;
 }
 
 #endif

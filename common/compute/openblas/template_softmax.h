@@ -1,90 +1,25 @@
-/* Softmax cross-entropy, a row at a time; a row of few classes stays in registers. */
+/* Softmax cross-entropy. Lanes behind the last class are no classes; they become 0. */
 #ifndef FEDLANE_COMPUTE_OPENBLAS_TEMPLATE_SOFTMAX_H
 #define FEDLANE_COMPUTE_OPENBLAS_TEMPLATE_SOFTMAX_H
 
 /* exp(x) for x <= 0: 2^n e^r with |r| <= ln(2) / 2 and e^r by its polynomial (Cephes' expf coefficients),
- * within 2 units in the last place. Below -87 it gives exp(-87), 1e-38 instead of less. NaN stays NaN. */
+ * within 2 units in the last place; summed by pairs, which waits less than one term after the other. Below
+ * -87 it gives exp(-87), 1e-38 instead of less. NaN stays NaN. */
 INLINE vf exponential(vf x)
 {
     const vf rounding = splat(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer in the low bits */
-    x = select_less(x, splat(-87.0f), splat(-87.0f), x);
+    x = at_least(x, splat(-87.0f));
     vf shifted = FMA(x, splat(1.44269504088896341f), rounding);
     vf n = shifted - rounding;
     vf r = FMA(n, splat(-0.693359375f), x);
     r = FMA(n, splat(2.12194440e-4f), r);
-    vf p = splat(1.9875691500e-4f);
-    p = FMA(p, r, splat(1.3981999507e-3f));
-    p = FMA(p, r, splat(8.3334519073e-3f));
-    p = FMA(p, r, splat(4.1665795894e-2f));
-    p = FMA(p, r, splat(1.6666665459e-1f));
-    p = FMA(p, r, splat(5.0000001201e-1f));
-    p = FMA(p * r, r, r) + splat(1);
+    vf square = r * r;
+    vf high = FMA(splat(1.9875691500e-4f), r, splat(1.3981999507e-3f));
+    vf middle = FMA(splat(8.3334519073e-3f), r, splat(4.1665795894e-2f));
+    vf low = FMA(splat(1.6666665459e-1f), r, splat(5.0000001201e-1f));
+    vf p = FMA(FMA(FMA(high, square, middle), square, low), square, r) + splat(1);
     vi exponent = ((vi)shifted - (vi)rounding + 127) << 23;
     return p * (vf)exponent;
-}
-
-/* The softmax of one row: its largest logit, exp(z - most) and their sum. The last of its vectors has `width`
- * lanes. */
-struct softmax_row {
-    size_t vectors, width;
-    float most, sum;
-};
-
-/* A row of one or two vectors stays in registers: reading back what was just stored in part is slow. */
-INLINE void few_exponentials(struct softmax_row *s, const float *z, vf e[2])
-{
-    size_t last = s->vectors - 1;
-    if (last == 1)
-        e[0] = load(z);
-    e[last] = load_part(z + last * LANES, s->width);
-    vf most = fill_part(e[last], s->width, -INFINITY);
-    if (last == 1)
-        most = select_less(most, e[0], e[0], most);
-    s->most = max_lanes(most);
-    e[last] = exponential(e[last] - splat(s->most));
-    vf sum = fill_part(e[last], s->width, 0);
-    if (last == 1) {
-        e[0] = exponential(e[0] - splat(s->most));
-        sum += e[0];
-    }
-    s->sum = sum_lanes(sum);
-}
-
-INLINE void few_store(const struct softmax_row *s, float *to, const vf e[2])
-{
-    if (s->vectors == 2)
-        store(to, e[0]);
-    store_part(to + (s->vectors - 1) * LANES, e[s->vectors - 1], s->width);
-}
-
-/* Any row. e may be z; NULL: nobody wants the exponentials. */
-INLINE void many_exponentials(struct softmax_row *s, const float *z, float *e)
-{
-    size_t last = (s->vectors - 1) * LANES;
-    vf most = fill_part(load_part(z + last, s->width), s->width, -INFINITY), sum = splat(0);
-    for (size_t c = 0; c < last; c += LANES) {
-        vf next = load(z + c);
-        most = select_less(most, next, next, most);
-    }
-    s->most = max_lanes(most);
-    for (size_t c = 0; c < last; c += LANES) {
-        vf some = exponential(load(z + c) - splat(s->most));
-        if (e)
-            store(e + c, some);
-        sum += some;
-    }
-    vf some = exponential(load_part(z + last, s->width) - splat(s->most));
-    if (e)
-        store_part(e + last, some, s->width);
-    s->sum = sum_lanes(sum + fill_part(some, s->width, 0));
-}
-
-INLINE void many_multiply(const struct softmax_row *s, float *row, float factor)
-{
-    size_t last = (s->vectors - 1) * LANES;
-    for (size_t c = 0; c < last; c += LANES)
-        store(row + c, load(row + c) * splat(factor));
-    store_part(row + last, load_part(row + last, s->width) * splat(factor), s->width);
 }
 
 /* f in the label's lane, 0 in the others */
@@ -92,33 +27,6 @@ INLINE vf at_label(int32_t label, size_t vector, float f)
 {
     const vi lanes = LANE_NUMBERS;
     return (vf)((vi)splat(f) & (lanes == label - (int32_t)(vector * LANES)));
-}
-
-INLINE void gradient_rows(const struct compute_op *op, struct softmax_row s)
-{
-    size_t n = op->outputs;
-    const float *z = compute_arg(op, 0);
-    const int32_t *labels = compute_arg(op, 1);
-    float *dz = compute_arg(op, 2), *sums = compute_arg(op, 3), *targets = compute_arg(op, 4);
-    const float scale = op->scale;
-    for (size_t r = 0; r < op->rows; r++, z += n, dz += n) {
-        float target = z[labels[r]];
-        if (s.vectors <= 2) {
-            vf e[2];
-            few_exponentials(&s, z, e);
-            UNROLL for (size_t v = 0; v < s.vectors; v++)
-            {
-                e[v] = e[v] * splat(scale / s.sum) - at_label(labels[r], v, scale);
-            }
-            few_store(&s, dz, e);
-        } else {
-            many_exponentials(&s, z, dz);
-            many_multiply(&s, dz, scale / s.sum);
-            dz[labels[r]] -= scale;
-        }
-        sums[r] = s.sum;
-        targets[r] = target - s.most;
-    }
 }
 
 /* The label's logit is the largest and no class before it has the same. */
@@ -133,45 +41,197 @@ INLINE bool is_first_largest(const float *z, int32_t label, float most)
     return true;
 }
 
-INLINE void loss_rows(const struct compute_op *op, struct softmax_row s)
+/* Four rows of one or two vectors, in registers: sums over lanes are taken of four at once, and one row's
+ * latencies hide behind the others'. */
+struct softmax_four {
+    size_t rows[4]; /* the last row is repeated where they run out */
+    vf e[4][2];     /* exp(z - most) */
+    vq most, sum;
+};
+
+/* vectors is a constant; the last has `width` classes. */
+INLINE void softmax_four(struct softmax_four *f, const float *z, size_t stride, int vectors, size_t width)
 {
-    size_t n = op->outputs;
-    const int32_t *labels = compute_arg(op, 1);
-    float *z = compute_arg(op, 0), *sums = compute_arg(op, 2), *targets = compute_arg(op, 3);
-    int32_t *correct = compute_arg(op, 4);
-    for (size_t r = 0; r < op->rows; r++, z += n) {
-        vf e[2];
-        if (s.vectors <= 2)
-            few_exponentials(&s, z, e);
-        else
-            many_exponentials(&s, z, NULL);
-        targets[r] = z[labels[r]] - s.most;
-        correct[r] = is_first_largest(z, labels[r], s.most);
-        sums[r] = s.sum;
+    int last = vectors - 1;
+    vf of_row[4];
+    UNROLL for (int q = 0; q < 4; q++)
+    {
+        const float *row = z + f->rows[q] * stride;
+        f->e[q][0] = load(row);
+        f->e[q][last] = load(row + last * LANES);
+        of_row[q] = fill_part(f->e[q][last], width, -INFINITY);
+        if (vectors == 2)
+            of_row[q] = at_least(f->e[q][0], of_row[q]);
+    }
+    f->most = max_lanes4(of_row[0], of_row[1], of_row[2], of_row[3]);
+    UNROLL for (int q = 0; q < 4; q++)
+    {
+        const vf most = splat(f->most[q]);
+        f->e[q][last] = of_row[q] = fill_part(exponential(f->e[q][last] - most), width, 0);
+        if (vectors == 2) {
+            f->e[q][0] = exponential(f->e[q][0] - most);
+            of_row[q] += f->e[q][0];
+        }
+    }
+    f->sum = sum_lanes4(of_row[0], of_row[1], of_row[2], of_row[3]);
+}
+
+INLINE void take_four(struct softmax_four *f, size_t first, size_t rows)
+{
+    UNROLL for (size_t q = 0; q < 4; q++)
+    {
+        f->rows[q] = first + q < rows ? first + q : rows - 1;
     }
 }
 
-/* Where the number of vectors is a constant no loop over them is left. */
+INLINE void store_four(float *to, vq four, size_t count)
+{
+    if (count >= 4) {
+        memcpy(to, &four, sizeof four);
+        return;
+    }
+    to[0] = four[0];
+    if (count > 1)
+        to[1] = four[1];
+    if (count > 2)
+        to[2] = four[2];
+}
+
+INLINE vq label_logits(const struct softmax_four *f, const float *z, size_t stride, const int32_t *labels)
+{
+    const vq at = {z[f->rows[0] * stride + (size_t)labels[f->rows[0]]],
+                   z[f->rows[1] * stride + (size_t)labels[f->rows[1]]],
+                   z[f->rows[2] * stride + (size_t)labels[f->rows[2]]],
+                   z[f->rows[3] * stride + (size_t)labels[f->rows[3]]]};
+    return at;
+}
+
+/* From the first vector without a class on. */
+INLINE void clear_end(float *row, size_t from, size_t stride)
+{
+    for (; from < stride; from += LANES)
+        store(row + from, splat(0));
+}
+
+INLINE void gradient_of_few(const struct compute_op *op, int vectors, size_t width)
+{
+    size_t stride = compute_stride(op->outputs), rows = op->rows;
+    const float *z = compute_arg(op, 0), scale = op->scale;
+    const int32_t *labels = compute_arg(op, 1);
+    float *dz = compute_arg(op, 2), *sums = compute_arg(op, 3), *targets = compute_arg(op, 4);
+    for (size_t r = 0; r < rows; r += 4) {
+        struct softmax_four f;
+        take_four(&f, r, rows);
+        const vq target = label_logits(&f, z, stride, labels);
+        softmax_four(&f, z, stride, vectors, width);
+        const vq factor = scale / f.sum;
+        UNROLL for (int q = 0; q < 4; q++)
+        {
+            UNROLL for (int v = 0; v < vectors; v++)
+            {
+                store(dz + f.rows[q] * stride + (size_t)v * LANES,
+                      f.e[q][v] * splat(factor[q]) - at_label(labels[f.rows[q]], (size_t)v, scale));
+            }
+            clear_end(dz + f.rows[q] * stride, (size_t)vectors * LANES, stride);
+        }
+        store_four(sums + r, f.sum, rows - r);
+        store_four(targets + r, target - f.most, rows - r);
+    }
+}
+
+INLINE void loss_of_few(const struct compute_op *op, int vectors, size_t width)
+{
+    size_t stride = compute_stride(op->outputs), rows = op->rows;
+    const float *z = compute_arg(op, 0);
+    const int32_t *labels = compute_arg(op, 1);
+    float *sums = compute_arg(op, 2), *targets = compute_arg(op, 3);
+    int32_t *correct = compute_arg(op, 4);
+    for (size_t r = 0; r < rows; r += 4) {
+        struct softmax_four f;
+        take_four(&f, r, rows);
+        softmax_four(&f, z, stride, vectors, width);
+        store_four(sums + r, f.sum, rows - r);
+        store_four(targets + r, label_logits(&f, z, stride, labels) - f.most, rows - r);
+        for (size_t q = 0; q < 4 && r + q < rows; q++)
+            correct[r + q] = is_first_largest(z + (r + q) * stride, labels[r + q], f.most[q]);
+    }
+}
+
+/* One row of any length. e may be z; NULL: nobody wants the exponentials. */
+struct softmax_row {
+    float most, sum;
+};
+
+INLINE struct softmax_row softmax_row(const float *z, size_t classes, float *e)
+{
+    size_t last = (classes - 1) / LANES * LANES, width = classes - last;
+    vf most = fill_part(load(z + last), width, -INFINITY), sum = splat(0);
+    for (size_t c = 0; c < last; c += LANES)
+        most = at_least(load(z + c), most);
+    struct softmax_row s = {.most = max_lanes4(most, most, most, most)[0]};
+    for (size_t c = 0; c <= last; c += LANES) {
+        vf some = exponential(load(z + c) - splat(s.most));
+        some = c == last ? fill_part(some, width, 0) : some;
+        if (e)
+            store(e + c, some);
+        sum += some;
+    }
+    s.sum = sum_lanes4(sum, splat(0), splat(0), splat(0))[0];
+    return s;
+}
+
+INLINE void gradient_of_many(const struct compute_op *op)
+{
+    size_t stride = compute_stride(op->outputs);
+    const float *z = compute_arg(op, 0);
+    const int32_t *labels = compute_arg(op, 1);
+    float *dz = compute_arg(op, 2), *sums = compute_arg(op, 3), *targets = compute_arg(op, 4);
+    for (size_t r = 0; r < op->rows; r++, z += stride, dz += stride) {
+        float target = z[labels[r]];
+        struct softmax_row s = softmax_row(z, op->outputs, dz);
+        size_t c = 0;
+        for (; c < op->outputs; c += LANES)
+            store(dz + c, load(dz + c) * splat(op->scale / s.sum));
+        clear_end(dz, c, stride);
+        dz[labels[r]] -= op->scale;
+        sums[r] = s.sum;
+        targets[r] = target - s.most;
+    }
+}
+
+INLINE void loss_of_many(const struct compute_op *op)
+{
+    size_t stride = compute_stride(op->outputs);
+    const float *z = compute_arg(op, 0);
+    const int32_t *labels = compute_arg(op, 1);
+    float *sums = compute_arg(op, 2), *targets = compute_arg(op, 3);
+    int32_t *correct = compute_arg(op, 4);
+    for (size_t r = 0; r < op->rows; r++, z += stride) {
+        struct softmax_row s = softmax_row(z, op->outputs, NULL);
+        sums[r] = s.sum;
+        targets[r] = z[labels[r]] - s.most;
+        correct[r] = is_first_largest(z, labels[r], s.most);
+    }
+}
+
 KERNEL_TARGET static void softmax_gradient(const struct compute_op *op)
 {
-    size_t full = (op->outputs - 1) / LANES, width = op->outputs - full * LANES;
-    if (full == 0)
-        gradient_rows(op, (struct softmax_row){.vectors = 1, .width = width});
-    else if (full == 1)
-        gradient_rows(op, (struct softmax_row){.vectors = 2, .width = width});
+    if (op->outputs <= LANES)
+        gradient_of_few(op, 1, op->outputs);
+    else if (op->outputs <= 2 * LANES)
+        gradient_of_few(op, 2, op->outputs - LANES);
     else
-        gradient_rows(op, (struct softmax_row){.vectors = full + 1, .width = width});
+        gradient_of_many(op);
 }
 
 KERNEL_TARGET static void softmax_loss(const struct compute_op *op)
 {
-    size_t full = (op->outputs - 1) / LANES, width = op->outputs - full * LANES;
-    if (full == 0)
-        loss_rows(op, (struct softmax_row){.vectors = 1, .width = width});
-    else if (full == 1)
-        loss_rows(op, (struct softmax_row){.vectors = 2, .width = width});
+    if (op->outputs <= LANES)
+        loss_of_few(op, 1, op->outputs);
+    else if (op->outputs <= 2 * LANES)
+        loss_of_few(op, 2, op->outputs - LANES);
     else
-        loss_rows(op, (struct softmax_row){.vectors = full + 1, .width = width});
+        loss_of_many(op);
 }
 
 #endif

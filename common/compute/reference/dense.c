@@ -2,46 +2,52 @@
 
 void reference_dense_forward(const struct compute_op *op)
 {
+    size_t inputs = compute_stride(op->inputs), outputs = compute_stride(op->outputs);
     const float *x = compute_arg(op, 0), *w = compute_arg(op, 1), *b = compute_arg(op, 2);
     float *z = compute_arg(op, 3);
     for (size_t r = 0; r < op->rows; r++) {
         for (size_t c = 0; c < op->outputs; c++) {
             double sum = (double)b[c];
             for (size_t j = 0; j < op->inputs; j++)
-                sum += (double)x[r * op->inputs + j] * (double)w[c * op->inputs + j];
-            z[r * op->outputs + c] = (float)sum;
+                sum += (double)x[r * inputs + j] * (double)w[c * inputs + j];
+            z[r * outputs + c] = (float)sum;
         }
     }
+    reference_pad(z, op->rows, op->outputs);
 }
 
 void reference_dense_input_gradient(const struct compute_op *op)
 {
+    size_t inputs = compute_stride(op->inputs), outputs = compute_stride(op->outputs);
     const float *dz = compute_arg(op, 0), *w = compute_arg(op, 1);
     float *dx = compute_arg(op, 2);
     for (size_t r = 0; r < op->rows; r++) {
         for (size_t j = 0; j < op->inputs; j++) {
             double sum = 0;
             for (size_t c = 0; c < op->outputs; c++)
-                sum += (double)dz[r * op->outputs + c] * (double)w[c * op->inputs + j];
-            dx[r * op->inputs + j] = (float)sum;
+                sum += (double)dz[r * outputs + c] * (double)w[c * inputs + j];
+            dx[r * inputs + j] = (float)sum;
         }
     }
+    reference_pad(dx, op->rows, op->inputs);
 }
 
 static double weight_gradient(const struct compute_op *op, const float *x, const float *dz, size_t c,
                               size_t j)
 {
+    size_t inputs = compute_stride(op->inputs), outputs = compute_stride(op->outputs);
     double sum = 0;
     for (size_t r = 0; r < op->rows; r++)
-        sum += (double)dz[r * op->outputs + c] * (double)x[r * op->inputs + j];
+        sum += (double)dz[r * outputs + c] * (double)x[r * inputs + j];
     return sum;
 }
 
 static double bias_gradient(const struct compute_op *op, const float *dz, size_t c)
 {
+    size_t outputs = compute_stride(op->outputs);
     double sum = 0;
     for (size_t r = 0; r < op->rows; r++)
-        sum += (double)dz[r * op->outputs + c];
+        sum += (double)dz[r * outputs + c];
     return sum;
 }
 
@@ -52,13 +58,16 @@ static void put(float *to, double gradient, bool accumulate)
 
 void reference_dense_gradient(const struct compute_op *op)
 {
+    size_t inputs = compute_stride(op->inputs);
     const float *x = compute_arg(op, 0), *dz = compute_arg(op, 1);
     float *dw = compute_arg(op, 2), *db = compute_arg(op, 3);
     for (size_t c = 0; c < op->outputs; c++) {
         for (size_t j = 0; j < op->inputs; j++)
-            put(&dw[c * op->inputs + j], weight_gradient(op, x, dz, c, j), op->accumulate);
+            put(&dw[c * inputs + j], weight_gradient(op, x, dz, c, j), op->accumulate);
         put(&db[c], bias_gradient(op, dz, c), op->accumulate);
     }
+    reference_pad(dw, op->outputs, op->inputs);
+    reference_pad(db, 1, op->outputs);
 }
 
 static void step(const struct compute_op *op, float *w, float w0, double gradient)
@@ -69,12 +78,13 @@ static void step(const struct compute_op *op, float *w, float w0, double gradien
 
 void reference_dense_update(const struct compute_op *op)
 {
+    size_t inputs = compute_stride(op->inputs);
     const float *x = compute_arg(op, 0), *dz = compute_arg(op, 1);
     float *w = compute_arg(op, 2), *b = compute_arg(op, 3);
     const float *w0 = compute_arg(op, 4), *b0 = compute_arg(op, 5);
     for (size_t c = 0; c < op->outputs; c++) {
         for (size_t j = 0; j < op->inputs; j++) {
-            size_t i = c * op->inputs + j;
+            size_t i = c * inputs + j;
             step(op, &w[i], w0[i], weight_gradient(op, x, dz, c, j));
         }
         step(op, &b[c], b0[c], bias_gradient(op, dz, c));

@@ -15,6 +15,15 @@ static void (*const operations[COMPUTE_KIND_COUNT])(const struct compute_op *op)
     [COMPUTE_SQUARED_DISTANCE] = reference_squared_distance,
 };
 
+void reference_pad(float *matrix, size_t rows, size_t width)
+{
+    size_t stride = compute_stride(width);
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t j = width; j < stride; j++)
+            matrix[r * stride + j] = 0;
+    }
+}
+
 void compute_reference_run(const struct compute_op *op)
 {
     operations[op->kind](op);

@@ -21,11 +21,12 @@ static double sum_of_exponentials(const float *z, size_t n, float shift)
 
 void reference_softmax_gradient(const struct compute_op *op)
 {
+    size_t stride = compute_stride(op->outputs);
     const float *z = compute_arg(op, 0);
     const int32_t *labels = compute_arg(op, 1);
     float *dz = compute_arg(op, 2), *sums = compute_arg(op, 3), *targets = compute_arg(op, 4);
     for (size_t r = 0; r < op->rows; r++) {
-        const float *row = z + r * op->outputs;
+        const float *row = z + r * stride;
         size_t label = (size_t)labels[r];
         float shift = row[first_largest(row, op->outputs)];
         double sum = sum_of_exponentials(row, op->outputs, shift);
@@ -33,19 +34,21 @@ void reference_softmax_gradient(const struct compute_op *op)
         targets[r] = row[label] - shift;
         for (size_t c = 0; c < op->outputs; c++) {
             double p = exp((double)row[c] - (double)shift) / sum;
-            dz[r * op->outputs + c] = (float)((double)op->scale * (p - (c == label ? 1 : 0)));
+            dz[r * stride + c] = (float)((double)op->scale * (p - (c == label ? 1 : 0)));
         }
     }
+    reference_pad(dz, op->rows, op->outputs);
 }
 
 void reference_softmax_loss(const struct compute_op *op)
 {
+    size_t stride = compute_stride(op->outputs);
     const float *z = compute_arg(op, 0);
     const int32_t *labels = compute_arg(op, 1);
     float *sums = compute_arg(op, 2), *targets = compute_arg(op, 3);
     int32_t *correct = compute_arg(op, 4);
     for (size_t r = 0; r < op->rows; r++) {
-        const float *row = z + r * op->outputs;
+        const float *row = z + r * stride;
         size_t label = (size_t)labels[r], best = first_largest(row, op->outputs);
         sums[r] = (float)sum_of_exponentials(row, op->outputs, row[best]);
         targets[r] = row[label] - row[best];

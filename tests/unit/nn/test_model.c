@@ -38,7 +38,7 @@ struct bed {
 static void fill_batch(struct model *m)
 {
     for (size_t i = 0; i < ROWS * FEATURES; i++)
-        model_batch_x(m)[i] = (float)rng_normal(11, i);
+        model_batch_x(m)[i / FEATURES * model_batch_stride(m) + i % FEATURES] = (float)rng_normal(11, i);
     for (size_t r = 0; r < ROWS; r++)
         model_batch_labels(m)[r] = (int32_t)(rng_u64(12, r) % CLASSES);
     ck_assert_int_eq(model_batch_ready(m, ROWS), ERR_OK);
@@ -153,14 +153,15 @@ START_TEST(test_gradients_accumulate)
 {
     struct bed b = open_bed(3, "openblas");
     float *whole = calloc(b.n, sizeof *whole), *sum = calloc(b.n, sizeof *sum);
-    float x[ROWS * FEATURES];
+    const size_t stride = model_batch_stride(b.model), bytes = ROWS * stride * sizeof(float);
+    float *x = calloc(1, bytes);
     int32_t y[ROWS];
-    ck_assert(whole && sum);
+    ck_assert(whole && sum && x);
     get_gradient(&b, whole);
-    memcpy(x, model_batch_x(b.model), sizeof x);
+    memcpy(x, model_batch_x(b.model), bytes);
     memcpy(y, model_batch_labels(b.model), sizeof y);
     ck_assert_int_eq(model_gradient(b.model, MODEL_WEIGHTS, 4, 1.0f / ROWS, false), ERR_OK);
-    memcpy(model_batch_x(b.model), x + 4 * FEATURES, (ROWS - 4) * FEATURES * sizeof *x);
+    memcpy(model_batch_x(b.model), x + 4 * stride, (ROWS - 4) * stride * sizeof *x);
     memcpy(model_batch_labels(b.model), y + 4, (ROWS - 4) * sizeof *y);
     ck_assert_int_eq(model_gradient(b.model, MODEL_WEIGHTS, ROWS - 4, 1.0f / ROWS, true), ERR_OK);
     ck_assert_int_eq(model_read(b.model, MODEL_GRADIENT, sum), ERR_OK);
@@ -168,6 +169,7 @@ START_TEST(test_gradients_accumulate)
         ck_assert_float_eq_tol(sum[i], whole[i], 1e-6f);
     free(whole);
     free(sum);
+    free(x);
     close_bed(&b);
 }
 END_TEST
@@ -297,13 +299,16 @@ END_TEST
 START_TEST(test_a_first_relu_spares_the_batch)
 {
     struct compute *c = NULL;
-    float x[ROWS * FEATURES];
     ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
     struct bed b = make_bed(make_arch(2, true), c);
+    const size_t bytes = ROWS * model_batch_stride(b.model) * sizeof(float);
+    float *x = calloc(1, bytes);
+    ck_assert_ptr_nonnull(x);
     const struct sgd sgd = {0.1f, 0};
-    memcpy(x, model_batch_x(b.model), sizeof x);
+    memcpy(x, model_batch_x(b.model), bytes);
     ck_assert_int_eq(model_step(b.model, ROWS, &sgd), ERR_OK);
-    ck_assert_mem_eq(model_batch_x(b.model), x, sizeof x);
+    ck_assert_mem_eq(model_batch_x(b.model), x, bytes);
+    free(x);
     close_bed(&b);
 }
 END_TEST
