@@ -15,6 +15,7 @@ import xml.dom.minidom
 import zipfile
 
 import harness
+from specs import merged, synthetic_run
 
 FINE, FAILED, USAGE = 0, 1, 4
 FASHION_MNIST = "/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz"
@@ -320,6 +321,43 @@ def test_share_of_one_machine(lab):
     for name in ("some/train/0003.npz", "one/test/0011.npz"):
         with open(lab.path(name), "rb") as a, open(lab.path("all/" + name.split("/", 1)[1]), "rb") as b:
             assert a.read() == b.read()
+
+
+def rounds_of(spec, source):
+    rounds, final = harness.simulate({**spec, "data": source}, threads=2)
+    assert final["outcome"] == "completed", final
+    return [{k: r.get(k) for k in ("aggregate_sha256", "train_loss", "test_loss", "test_accuracy", "steps_done")} for r in rounds + [final]]
+
+
+def test_training_on_the_files_gives_the_same_bits(lab):
+    specs = [(("npz", "csv"), SYNTHETIC, synthetic_run(num_rounds=3, selection={"devices_per_round": 3, "population": 5}))]
+    if os.path.exists(FASHION_MNIST):
+        mnist = {"source": "fashion_mnist", "partition": {"name": "dirichlet", "devices": 600, "alpha": 5}, "seed": 1}
+        specs.append((("npz",), mnist, merged(synthetic_run(num_rounds=2), {"dataset": None,
+            "model": {"input": [784]}, "training": {"local_epochs": 1}, "evaluation": {"on": "selected"},
+            "selection": {"devices_per_round": 4, "population": 600}})))
+    for kinds, source, spec in specs:
+        path = lab.write("d.json", source)
+        for kind in kinds:
+            out = lab.path(source["source"] + "-" + kind)
+            data(lab, "partition", path, "--out", out, "--files", kind)
+            with open(out + "/data.json") as f:
+                written = json.load(f)
+            assert rounds_of(spec, written) == rounds_of(spec, source), (source, kind)
+            ours, theirs = stats(lab, written), stats(lab, source)
+            assert [{**d, "name": ""} for d in ours[0]] == [{**d, "name": ""} for d in theirs[0]]
+            assert ours[1]["per_device"] == theirs[1]["per_device"]
+
+
+def test_two_shares_are_the_whole(lab):
+    path = lab.write("d.json", SYNTHETIC)
+    devices = []
+    for share in ("0-1", "2-4"):
+        data(lab, "partition", path, "--out", lab.path(share), "--devices", share)
+        with open(lab.path(share + "/data.json")) as f:
+            devices += stats(lab, json.load(f))[0]
+    assert [{k: v for k, v in d.items() if k != "name"} for d in devices] == stats(lab, SYNTHETIC)[0]
+    assert [d["name"] for d in devices] == ["%04d" % k for k in range(5)]
 
 
 def test_what_partition_refuses(lab):
