@@ -102,6 +102,19 @@ static enum err read_file(struct reading *r, const char *dir, const char *name, 
     return csv_read(path, "data.path", &target, &t->layout, &t->classes, &t->rows, t->fault);
 }
 
+/* Devices without test data may be all there are; files of other endings are a mistake. */
+static enum err check_empty(struct table *t, const char *dir, enum data_split split)
+{
+    static const char *const any_ending[] = {"", NULL};
+    const char **names = NULL;
+    size_t count = 0;
+    const enum err err = path_list(dir, any_ending, "data.path", &t->arena, &names, &count, t->fault);
+    if (err != ERR_OK || (count == 0 && split == SPLIT_TEST))
+        return err;
+    return fault_set(t->fault, ERR_BAD_FILE, "data.path", "%s: has no *.csv, *.csv.gz or *.npz",
+                     path_shown(dir));
+}
+
 static enum err read_directory(struct reading *r, const char *dir, enum data_split split)
 {
     struct table *t = r->table;
@@ -109,8 +122,7 @@ static enum err read_directory(struct reading *r, const char *dir, enum data_spl
     size_t count = 0;
     enum err err = path_list(dir, endings, "data.path", &t->arena, &names, &count, t->fault);
     if (err == ERR_OK && count == 0)
-        err = fault_set(t->fault, ERR_BAD_FILE, "data.path", "%s: has no *.csv, *.csv.gz or *.npz",
-                        path_shown(dir));
+        err = check_empty(t, dir, split);
     for (size_t i = 0; err == ERR_OK && i < count; i++)
         err = read_file(r, dir, names[i], split);
     return err;

@@ -360,6 +360,26 @@ def test_two_shares_are_the_whole(lab):
     assert [d["name"] for d in devices] == ["%04d" % k for k in range(5)]
 
 
+def test_devices_without_test_data(lab):
+    for name in ("train/a", "train/b", "test/b"):
+        os.makedirs(lab.path("in/" + name[:-2]), exist_ok=True)
+        lab.write("in/%s.csv" % name, "u,v,is_spam\n1,2,0\n3,4,1\n5,6,0\n")
+    path = lab.write("d.json", {"source": "directory", "path": lab.path("in"), "label": "is_spam", "name": "mail"})
+    for kind in ("npz", "csv"):
+        for share, files in (("0-1", 3), ("0", 1)):
+            out = lab.path(kind + share)
+            done = json.loads(data(lab, "partition", path, "--out", out, "--files", kind, "--devices", share, "--format", "json").stdout)
+            with open(out + "/data.json") as f:
+                written = json.load(f)
+            seen, summary = stats(lab, written)
+            assert done["num_files"] == files and written["name"] == "mail" and summary["classes"] == 2
+            assert [(d["train"], d["test"]) for d in seen] == [(3, 0), (3, 3)][:len(seen)], seen
+    with open(lab.path("npz0-1/partition.json")) as f:
+        assert [d["name"] for d in json.load(f)["devices"]] == ["a", "b"]
+    lab.write("npz0/test/0000.cvs", "u\n")
+    data(lab, "stats", lab.path("npz0/data.json"), status=USAGE, words=("npz0/test", "has no *.csv"))
+
+
 def test_what_partition_refuses(lab):
     path = lab.write("d.json", SYNTHETIC)
     os.mkdir(lab.path("full"))
