@@ -77,6 +77,7 @@ static enum err begin(const json_t *spec, struct sim **out, struct fault *fault)
     uint64_t seed = (uint64_t)json_integer_value(json_object_get(spec, "seed"));
     s->w_version = -1;
     s->offers = ARENA_INIT(SIM_ARENA_MAX);
+    s->scratch = ARENA_INIT(SIM_ARENA_MAX);
     s->ids.key = rng_key(seed, RNG_SIMULATED_IDS, 0, 0, 0);
     enum err e = open_core(s, fault);
     if (!e)
@@ -135,6 +136,7 @@ void sim_free(struct sim *s)
         s->store->ops->close(s->store);
     if (s->blobs)
         s->blobs->ops->close(s->blobs);
+    arena_release(&s->scratch);
     arch_free(s->arch);
     dataset_free(s->own_data);
     free(s->worker_ids);

@@ -41,7 +41,11 @@ static enum err keep_result(struct sim_job *job, struct task_result *result)
     memcpy(job->code, result->code, sizeof job->code);
     memcpy(job->detail, result->detail, sizeof job->detail);
     enum err e = task_result_metadata(&job->task, result, &job->arena, &job->metadata, &job->num_metadata);
-    return !e && result->values ? task_result_encode(&job->task, result, &job->file) : e;
+    if (e || !result->values)
+        return e;
+    /* The metadata are handed in beside the file, so nobody has to read them out of it. */
+    const char *prefix = job->task.type == WORK_TRAIN ? "" : "grad.";
+    return safetensors_encode(result->tensors, prefix, result->values, NULL, NULL, 0, &job->file);
 }
 
 static void run_job(struct task_runner *runner, struct sim_job *job, const float *w_t)

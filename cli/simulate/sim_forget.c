@@ -46,14 +46,6 @@ static enum err forget_metrics(struct forgetting *f, struct store_txn *txn)
     return e ? e : remove_rows(txn, RECORD_METRIC, metrics, of_round);
 }
 
-static enum err forget_events(struct forgetting *f, struct store_txn *txn)
-{
-    struct event_row *events;
-    size_t count;
-    enum err e = store_find(txn, QUERY_EVENTS, f->arena, 0, &events, &count, store_any);
-    return e ? e : remove_rows(txn, RECORD_EVENT, events, count);
-}
-
 static enum err forget_round(struct store_txn *txn, void *arg)
 {
     struct forgetting *f = arg;
@@ -61,9 +53,7 @@ static enum err forget_round(struct store_txn *txn, void *arg)
     enum err e = forget_tasks(f, txn);
     if (!e)
         e = forget_updates(f, txn);
-    if (!e)
-        e = forget_metrics(f, txn);
-    return e ? e : forget_events(f, txn);
+    return e ? e : forget_metrics(f, txn);
 }
 
 enum err sim_forget(struct sim *s, int64_t round)

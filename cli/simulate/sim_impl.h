@@ -34,7 +34,8 @@ struct sim {
     /* Tasks of the open round that were claimed and are not yet handed in. */
     struct sim_job *jobs;
     size_t num_jobs;
-    struct arena offers; /* their texts */
+    struct arena offers;  /* their texts */
+    struct arena scratch; /* of one operation */
 
     /* The model that tasks start from. */
     struct arch *arch;
@@ -59,8 +60,8 @@ enum err sim_do_tasks(struct sim *s, const struct round_row *round, size_t *out_
 int64_t sim_next_ns(const struct sim *s);
 void sim_drop_tasks(struct sim *s);
 
-/* Removes the tasks, updates, metrics and events of a closed round, and the events before it. Its own row
- * stays. Rounds must be forgotten in their order. */
+/* Removes the tasks, updates and metrics of a closed round. Its own row stays. Rounds must be forgotten in
+ * their order. */
 enum err sim_forget(struct sim *s, int64_t round) MUST_CHECK;
 
 /* Reads model `version` into w_t unless it is there. */

@@ -170,11 +170,16 @@ static size_t choose(struct sim *s, int64_t ns)
     for (size_t i = s->num_jobs; i-- > 0;) {
         if (s->jobs[i].is_done || !is_due(&s->jobs[i], ns))
             continue;
+        if (i == --first)
+            continue;
         struct sim_job job = s->jobs[i];
-        s->jobs[i] = s->jobs[--first];
+        s->jobs[i] = s->jobs[first];
         s->jobs[first] = job;
     }
-    if (first < s->num_jobs)
+    bool is_sorted = true;
+    for (size_t i = first + 1; i < s->num_jobs; i++)
+        is_sorted = is_sorted && ascending(&s->jobs[i - 1], &s->jobs[i]) < 0;
+    if (!is_sorted)
         qsort(&s->jobs[first], s->num_jobs - first, sizeof *s->jobs, ascending);
     return first;
 }
@@ -241,8 +246,8 @@ static enum err hand_in_failure(struct sim *s, struct sim_job *job, struct op_ta
 
 static enum err hand_in(struct sim *s, struct sim_job *job, struct fault *fault)
 {
-    struct arena arena = ARENA_INIT(SIM_ARENA_MAX);
-    const struct op_base base = {.core = s->core, .arena = &arena, .caller = ""};
+    struct arena *arena = &s->scratch;
+    const struct op_base base = {.core = s->core, .arena = arena, .caller = ""};
     struct op_task_update update = {.base = base};
     struct op_task_fail failure = {.base = base};
     bool is_update = job->outcome == WORK_UPDATE;
@@ -250,7 +255,7 @@ static enum err hand_in(struct sim *s, struct sim_job *job, struct fault *fault)
     struct task_report *report = is_update ? &update.report : &failure.report;
     enum err e = job->err;
     if (!e)
-        e = task_report_parse(job->metadata, job->num_metadata, true, &arena, report, &used->fault);
+        e = task_report_parse(job->metadata, job->num_metadata, true, arena, report, &used->fault);
     if (!e)
         e = is_update ? hand_in_update(s, job, &update) : hand_in_failure(s, job, &failure);
     if (!e && is_update && s->systems.is_timed && job->task.type == WORK_TRAIN) {
@@ -262,7 +267,7 @@ static enum err hand_in(struct sim *s, struct sim_job *job, struct fault *fault)
         e = ERR_OK;
     if (e && used->fault.err)
         *fault = used->fault;
-    arena_release(&arena);
+    arena_clear(arena);
     return e;
 }
 

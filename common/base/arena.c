@@ -6,6 +6,7 @@
 
 #define FIRST_BLOCK   ((size_t)4096)
 #define LARGEST_BLOCK ((size_t)65536)
+#define PRINTF_ONCE   256 /* bytes: shorter texts are formatted once only */
 
 struct arena_block {
     struct arena_block *next;
@@ -33,6 +34,19 @@ static struct arena_block *block_new(size_t size)
     if (b)
         b->size = size;
     return b;
+}
+
+void arena_clear(struct arena *a)
+{
+    struct arena_block *kept = a->head;
+    if (!kept)
+        return;
+    a->head = kept->next;
+    arena_release(a);
+    kept->next = NULL;
+    memset(kept->bytes, 0, kept->used);
+    kept->used = 0;
+    a->head = kept;
 }
 
 /* A block that has room for n bytes, at the head of the list or, if it serves n alone, behind it: then the
@@ -111,11 +125,14 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    char most[PRINTF_ONCE];
+    int n = vsnprintf(most, sizeof most, fmt, ap);
     va_end(ap);
     char *text = n < 0 ? NULL : arena_alloc(a, (size_t)n + 1);
     if (!text)
         return NULL;
+    if ((size_t)n < sizeof most)
+        return memcpy(text, most, (size_t)n + 1);
     va_start(ap, fmt);
     (void)vsnprintf(text, (size_t)n + 1, fmt, ap);
     va_end(ap);

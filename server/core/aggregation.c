@@ -8,8 +8,8 @@
 #include "server/core/model_writer.h"
 #include "server/core/tensor_file.h"
 
-enum err aggregation_read(struct store_txn *txn, struct arena *arena, const char *run_id, int64_t round,
-                          struct aggregation_input *out)
+enum err aggregation_read(struct store_txn *txn, struct plan_cache *plans, struct arena *arena,
+                          const char *run_id, int64_t round, struct aggregation_input *out)
 {
     struct fault fault;
     struct work w = {.txn = txn, .arena = arena, .fault = &fault, .caller = ""};
@@ -17,7 +17,7 @@ enum err aggregation_read(struct store_txn *txn, struct arena *arena, const char
     if (!e)
         e = round_load(&w, run_id, round, &out->round);
     if (!e)
-        e = plan_new(&out->run, out->round.config, &out->plan);
+        e = plan_cache_get(plans, &out->run, out->round.config, &out->plan);
     record_init(RECORD_MODEL, &out->model_in);
     out->model_in.run_id = run_id;
     out->model_in.version = out->round.model_version_in;

@@ -10,7 +10,7 @@
 struct aggregation_input {
     struct run_row run;
     struct round_row round;
-    struct plan *plan;         /* owned: plan_free */
+    const struct plan *plan;   /* of the cache */
     struct model_row model_in; /* w_t */
     struct update_row *updates;
     size_t num_updates;
@@ -19,8 +19,8 @@ struct aggregation_input {
 };
 
 /* Inside a read. */
-enum err aggregation_read(struct store_txn *txn, struct arena *arena, const char *run_id, int64_t round,
-                          struct aggregation_input *out) MUST_CHECK;
+enum err aggregation_read(struct store_txn *txn, struct plan_cache *plans, struct arena *arena,
+                          const char *run_id, int64_t round, struct aggregation_input *out) MUST_CHECK;
 
 /* Decides the round's outcome and makes the new model where there is one. A result that says failed or
  * skipped is ERR_OK; an error is one of storage or memory, to be tried again. */

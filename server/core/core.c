@@ -44,6 +44,7 @@ void core_free(struct core *c)
     if (!c)
         return;
     plan_cache_release(&c->plans);
+    plan_cache_release(&c->background_plans);
     leftovers_free(c);
     presence_release(&c->presence);
     progress_release(&c->progress);

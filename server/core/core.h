@@ -25,7 +25,8 @@ struct core_config {
     int64_t heartbeat_ms;  /* how often workers are told to report; silent for 3 of them: suspect, for 12:
                               offline */
     bool without_presence; /* simulate: devices do not report, all count as online */
-    bool is_simulated;     /* the clock is turned by a simulation: run specs may speak of simulated time */
+    bool is_simulated; /* the clock is turned by a simulation: run specs may speak of simulated time. Nobody
+                          asks about single devices: runs have no events, tasks no reports */
 };
 
 /* Before the store's first write: the core has the blobs committed before each commit of the store. */

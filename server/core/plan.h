@@ -19,7 +19,7 @@ struct plan {
 enum err plan_new(const struct run_row *run, const char *config, struct plan **out) MUST_CHECK;
 void plan_free(struct plan *p);
 
-/* The last few plans, for the thread that writes. */
+/* The last few plans, for one thread. */
 #define PLAN_CACHE_SIZE 16
 struct plan_cache {
     struct plan *items[PLAN_CACHE_SIZE]; /* most recently used first */

@@ -36,6 +36,7 @@ static enum err op_close(struct store_txn *txn, void *arg)
 }
 
 struct aggregation_arg {
+    struct core *core;
     struct arena *arena;
     const struct due_run *due;
     struct aggregation_input in;
@@ -44,12 +45,12 @@ struct aggregation_arg {
 static enum err read_aggregation(struct store_txn *txn, void *arg)
 {
     struct aggregation_arg *a = arg;
-    return aggregation_read(txn, a->arena, a->due->id, a->due->round, &a->in);
+    return aggregation_read(txn, &a->core->background_plans, a->arena, a->due->id, a->due->round, &a->in);
 }
 
 static enum err do_aggregation(struct core *c, struct step_op *op)
 {
-    struct aggregation_arg a = {.arena = op->base.arena, .due = op->due};
+    struct aggregation_arg a = {.core = c, .arena = op->base.arena, .due = op->due};
     enum err e = c->store->ops->read(c->store, read_aggregation, &a);
     if (!e)
         e = aggregation_run(c, &a.in, op->base.arena, &op->result);
@@ -59,7 +60,6 @@ static enum err do_aggregation(struct core *c, struct step_op *op)
         blobs_remove(c, op->garbage, op->num_garbage);
     if ((e || !op->is_used) && op->result.has_model)
         blobs_remove(c, &op->result.blob_id, 1);
-    plan_free(a.in.plan);
     return e;
 }
 

@@ -76,6 +76,29 @@ START_TEST(test_texts)
 }
 END_TEST
 
+START_TEST(test_cleared_is_zeroed)
+{
+    struct arena a = ARENA_INIT(1 << 22);
+    arena_clear(&a);
+    for (size_t round = 0; round < 20; round++) {
+        for (size_t i = 0; i < 40 * round; i++) {
+            const size_t n = 1 + i * 37 % 3000;
+            unsigned char *p = arena_alloc(&a, n);
+            for (size_t j = 0; j < n; j++)
+                ck_assert_uint_eq(p[j], 0);
+            memset(p, 0xff, n);
+        }
+        arena_clear(&a);
+        ck_assert_uint_eq(a.used, 0);
+    }
+    char *once = arena_printf(&a, "%0255d", 7), *twice = arena_printf(&a, "%0256d", 7);
+    ck_assert_uint_eq(strlen(once), 255);
+    ck_assert_uint_eq(strlen(twice), 256);
+    ck_assert_str_eq(once + 250, twice + 251);
+    arena_release(&a);
+}
+END_TEST
+
 START_TEST(test_no_memory)
 {
     struct arena a = ARENA_INIT(1 << 20);
@@ -98,6 +121,6 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {test_zeroed_and_aligned, test_many_small, test_maximum, test_texts,
-                                  test_no_memory};
+                                  test_cleared_is_zeroed,  test_no_memory};
     return unit_run("arena", tests, sizeof tests / sizeof *tests);
 }
