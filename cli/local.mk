@@ -70,4 +70,5 @@ EXTRA_DIST += \
 	examples/data/fashion-100.json examples/data/fashion-1000.json examples/data/synthetic-1-1.json \
 	examples/demo-fedavg.json examples/demo-fedprox.json examples/demo.sh \
 	examples/fashion-mnist.json \
+	examples/machines.csv examples/machines.json \
 	examples/synthetic-1-1.json

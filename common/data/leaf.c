@@ -15,7 +15,7 @@ static enum err read_directory(struct leaf *l, const char *dir, enum data_split 
     const char **names = NULL;
     size_t count = 0;
     enum err err = path_list(dir, endings, "data.path", &t->arena, &names, &count, t->fault);
-    if (err == ERR_OK && count == 0)
+    if (err == ERR_OK && count == 0 && split == SPLIT_TRAIN)
         err =
             fault_set(t->fault, ERR_BAD_FILE, "data.path", "%s: has no *.json or *.json.gz", path_shown(dir));
     for (size_t i = 0; err == ERR_OK && i < count; i++) {

@@ -12,6 +12,7 @@ scenario_tests = \
 	tests/scenario/test_bad_input.py \
 	tests/scenario/test_python_safetensors.py \
 	tests/scenario/test_openapi.py \
+	tests/scenario/test_own_data.py \
 	tests/scenario/test_hostile.py \
 	tests/scenario/test_readme.py \
 	tests/scenario/test_routes.py
