@@ -71,4 +71,5 @@ EXTRA_DIST += \
 	examples/demo-fedavg.json examples/demo-fedprox.json examples/demo.sh \
 	examples/fashion-mnist.json \
 	examples/machines.csv examples/machines.json \
+	examples/slow-devices.json \
 	examples/synthetic-1-1.json

@@ -14,5 +14,7 @@ const struct table_column round_columns[] = {
     {"dropped", "dropped", CELL_COUNT, 7},
     {"failed", "failed", CELL_COUNT, 6},
     {"late", "late", CELL_COUNT, 4},
+    {"time s", "time_s", CELL_NUMBER, 10},
 };
-const size_t num_round_columns = sizeof round_columns / sizeof *round_columns;
+const size_t num_timed_round_columns = sizeof round_columns / sizeof *round_columns;
+const size_t num_round_columns = sizeof round_columns / sizeof *round_columns - 1;

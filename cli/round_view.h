@@ -6,5 +6,7 @@
 
 extern const struct table_column round_columns[];
 extern const size_t num_round_columns;
+/* With one more: the seconds of simulated time. */
+extern const size_t num_timed_round_columns;
 
 #endif

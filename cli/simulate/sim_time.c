@@ -103,12 +103,17 @@ void sim_timing_start(struct sim_timing *t, const struct sim_device *d, int64_t 
         steps = 0;
     else if (stop_ns < SIM_NEVER && !isinf(d->steps_per_s))
         steps = steps_within(d, sim_online_between(d, ready_ns, stop_ns), t->steps);
-    int64_t compute_ns = steps_ns(d, steps);
+    int64_t compute_ns = steps_ns(d, steps), end_ns = sim_work_until(d, ready_ns, compute_ns);
+    /* Whoever is offline when it should stop does so when it is back. */
+    if (is_in_time && steps < t->steps) {
+        int64_t stopped_ns = sim_online_from(d, stop_ns);
+        end_ns = end_ns > stopped_ns ? end_ns : stopped_ns;
+    }
     if (!t->accept_partial && steps < t->steps_assigned)
         up_ns = 0;
     t->has_started = true;
     t->deadline_steps = steps < t->steps ? steps : -1;
-    t->next_ns = sim_work_until(d, sim_work_until(d, ready_ns, compute_ns), up_ns);
+    t->next_ns = sim_work_until(d, end_ns, up_ns);
     t->download_ms = (double)down_ns / 1e6;
     t->compute_ms = (double)compute_ns / 1e6;
     t->upload_ms = (double)up_ns / 1e6;

@@ -1,6 +1,7 @@
 # Real processes. Each script skips (77) where what it needs is not installed.
 scenario_tests = \
 	tests/scenario/test_same_bits.py \
+	tests/scenario/test_simulated_time.py \
 	tests/scenario/test_kill.py \
 	tests/scenario/test_start.py \
 	tests/scenario/test_cli.py \

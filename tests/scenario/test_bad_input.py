@@ -107,6 +107,9 @@ BAD = [
     ({"evaluation": {"every": 0}}, "invalid_field", "evaluation.every", ["between 1 and"]),
     ({"systems": {"straggler_fraction": 2}}, "invalid_field", "systems.straggler_fraction", ["between 0 and 1"]),
     ({"systems": {"straggler_fraction": -0.1}}, "invalid_field", "systems.straggler_fraction", ["between 0 and 1"]),
+    ({"systems": {"steps_per_s": 0}}, "invalid_field", "systems.steps_per_s", ["above 0", "lognormal"]),
+    ({"systems": {"up_bytes_per_s": {"normal": {}}}}, "invalid_field", "systems.up_bytes_per_s", ["above 0", "lognormal"]),
+    ({"systems": {"steps_per_s": {"lognormal": {"median": 1}}}}, "missing_field", "systems.steps_per_s.lognormal.sigma", ["required"]),
     # no such choice
     ({"strategy": {"name": "fedprocks"}}, "invalid_field", "strategy.name", ["fedprocks", "fedavg", "fedprox"]),
     ({"strategy": {"name": "fedavg"}}, "unknown_field", "strategy.params.proximal_mu", ["fedprox"]),

@@ -9,7 +9,7 @@ import harness
 
 EXAMPLES = os.path.join(harness.SRC, "examples")
 FASHION_MNIST = "/usr/share/datasets/fashion-mnist"
-SPECS = ("synthetic-1-1.json", "fashion-mnist.json", "demo-fedavg.json", "demo-fedprox.json")
+SPECS = ("synthetic-1-1.json", "slow-devices.json", "fashion-mnist.json", "demo-fedavg.json", "demo-fedprox.json")
 
 
 def load(name):

@@ -4,6 +4,8 @@ CLI_TESTS = \
 	tests/bin/test_cli_csv \
 	tests/bin/test_cli_out_file \
 	tests/bin/test_cli_plot \
+	tests/bin/test_cli_sim_time \
+	tests/bin/test_cli_sim_trace \
 	tests/bin/test_cli_simulate \
 	tests/bin/test_cli_spec_file \
 	tests/bin/test_cli_sse \
@@ -25,6 +27,12 @@ tests_bin_test_cli_out_file_LDADD = $(CLI_TEST_LIBS)
 tests_bin_test_cli_plot_SOURCES = tests/unit/cli/test_plot.c tests/support/unit.h
 tests_bin_test_cli_plot_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_cli_plot_LDADD = $(CLI_TEST_LIBS)
+tests_bin_test_cli_sim_time_SOURCES = tests/unit/cli/test_sim_time.c tests/support/unit.h
+tests_bin_test_cli_sim_time_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_cli_sim_time_LDADD = $(CLI_TEST_LIBS)
+tests_bin_test_cli_sim_trace_SOURCES = tests/unit/cli/test_sim_trace.c tests/support/unit.h
+tests_bin_test_cli_sim_trace_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_cli_sim_trace_LDADD = $(CLI_TEST_LIBS)
 tests_bin_test_cli_simulate_SOURCES = tests/unit/cli/test_simulate.c tests/support/unit.h
 tests_bin_test_cli_simulate_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_cli_simulate_LDADD = $(CLI_TEST_LIBS)
