@@ -17,7 +17,7 @@
 static const char *real_text(struct arena *arena, double value)
 {
     char text[40];
-    for (int digits = 6; digits <= 17; digits++) {
+    for (int digits = 15; digits <= 17; digits++) {
         double back;
         (void)snprintf(text, sizeof text, "%.*g", digits, value);
         if (str_to_double(text, &back) == ERR_OK && !(back < value) && !(back > value))

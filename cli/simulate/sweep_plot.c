@@ -1,8 +1,8 @@
 #include "cli/simulate/sweep_plot.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "cli/out_file.h"
 #include "cli/plot/gnuplot.h"
 #include "common/base/limits.h"
@@ -14,6 +14,8 @@
 #define HEIGHT       520
 #define KEY_LINE     20 /* pixels of a line in the key */
 #define NARROW_LABEL 22 /* letters of a label that fits beside the plot */
+#define FEW_ROUNDS   12
+#define MANY_LINES   4
 #define LOG_FROM     50 /* most / least from which a loss is drawn on a logarithmic axis */
 
 static const struct {
@@ -31,20 +33,20 @@ static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
 enum err sweep_plots_init(struct sweep_plots *p, const struct sweep *s)
 {
     *p = (struct sweep_plots){.s = s};
-    for (size_t k = 0; k < NUM_KINDS; k++)
-        p->plots[k] = (struct sweep_plot){.data = BUF_INIT(SCRIPT_MAX),
-                                          .lines = BUF_INIT(SCRIPT_MAX),
-                                          .least = INFINITY,
-                                          .most = -INFINITY,
-                                          .least_positive = INFINITY};
-    return ERR_OK;
+    enum err e = ERR_OK;
+    for (size_t k = 0; k < NUM_KINDS; k++) {
+        p->plots[k] = (struct sweep_plot){.data = BUF_INIT(SCRIPT_MAX), .least = INFINITY, .most = -INFINITY};
+        p->plots[k].points = calloc(s->num_points, sizeof *p->plots[k].points);
+        e = p->plots[k].points ? e : ERR_NO_MEMORY;
+    }
+    return e;
 }
 
 void sweep_plots_release(struct sweep_plots *p)
 {
     for (size_t k = 0; k < NUM_KINDS; k++) {
         buf_release(&p->plots[k].data);
-        buf_release(&p->plots[k].lines);
+        free(p->plots[k].points);
     }
 }
 
@@ -56,14 +58,6 @@ static int column_of(const struct sweep_means *m, const char *name)
         if (str_eq(m->columns[i], name))
             return (int)i;
     return -1;
-}
-
-static void see(struct sweep_plot *plot, double value)
-{
-    plot->least = fmin(plot->least, value);
-    plot->most = fmax(plot->most, value);
-    if (value > 0)
-        plot->least_positive = fmin(plot->least_positive, value);
 }
 
 /* round, mean, mean - sd, mean + sd. */
@@ -79,7 +73,9 @@ static enum err add_data(struct sweep_plot *plot, size_t kind, const struct swee
         if (isnan(mean) || (i % stride != 0 && i + 1 < m->num_rows))
             continue;
         sd = isnan(sd) ? 0 : sd;
-        see(plot, mean);
+        plot->least = fmin(plot->least, mean);
+        plot->most = fmax(plot->most, mean);
+        plot->last_round = fmax(plot->last_round, strtod(m->rows[i].round, NULL));
         e = buf_printf(&plot->data, "%s %.9g %.9g %.9g\n", m->rows[i].round, mean, fmax(mean - sd, 0),
                        fmin(mean + sd, kinds[kind].top));
         ++*out_count;
@@ -87,41 +83,22 @@ static enum err add_data(struct sweep_plot *plot, size_t kind, const struct swee
     return e;
 }
 
-static const char *label_of(const struct sweep_plots *p, size_t point)
-{
-    return p->s->num_axes ? p->s->points[point].label : "mean of all seeds";
-}
-
 static enum err add_line(struct sweep_plots *p, size_t kind, size_t point, const struct sweep_means *m)
 {
     struct sweep_plot *plot = &p->plots[kind];
     int column = column_of(m, kinds[kind].column);
-    size_t count = 0, number = plot->num_lines;
+    size_t count = 0, before = plot->data.len;
     if (column < 0)
         return ERR_OK;
-    size_t before = plot->data.len;
-    enum err e = buf_printf(&plot->data, "$d%zu << EOD\n", number);
+    enum err e = buf_printf(&plot->data, "$d%zu << EOD\n", plot->num_lines);
     if (!e)
         e = add_data(plot, kind, m, (size_t)column, &count);
     if (!e && count == 0) { /* gnuplot fails on an empty block */
         plot->data.len = before;
         return ERR_OK;
     }
-    if (!e)
-        e = buf_puts(&plot->data, "EOD\n");
-    const char *color = colors[number % NUM_COLORS];
-    if (!e && p->s->num_seeds > 1)
-        e = buf_printf(
-            &plot->lines,
-            "%s$d%zu using 1:3:4 with filledcurves fc rgb '%s' fs transparent solid 0.15 noborder notitle",
-            number ? ", " : "", number, color);
-    if (!e)
-        e = buf_printf(&plot->lines, "%s$d%zu using 1:2 with lines lw 2 dt %zu lc rgb '%s' title ",
-                       number || p->s->num_seeds > 1 ? ", " : "", number, number / NUM_COLORS + 1, color);
-    if (!e)
-        e = gnuplot_quote(&plot->lines, label_of(p, point));
-    plot->num_lines++;
-    return e ? e : buf_puts(&plot->lines, " noenhanced");
+    plot->points[plot->num_lines++] = point;
+    return e ? e : buf_puts(&plot->data, "EOD\n");
 }
 
 enum err sweep_plots_add(struct sweep_plots *p, size_t point, const struct sweep_means *means)
@@ -149,12 +126,17 @@ static enum err add_title(const struct sweep_plots *p, struct buf *script)
     return e ? e : buf_puts(script, " noenhanced\n");
 }
 
+static const char *label_of(const struct sweep_plots *p, size_t point)
+{
+    return p->s->num_axes ? p->s->points[point].label : "mean of all seeds";
+}
+
 /* Beside the plot where the labels are short, else below it. */
 static enum err add_key(const struct sweep_plots *p, size_t kind, struct buf *script)
 {
     size_t widest = 0, lines = p->plots[kind].num_lines;
-    for (size_t i = 0; i < p->s->num_points; i++) {
-        size_t n = strlen(label_of(p, i));
+    for (size_t i = 0; i < lines; i++) {
+        size_t n = strlen(label_of(p, p->plots[kind].points[i]));
         widest = n > widest ? n : widest;
     }
     bool is_beside = widest <= NARROW_LABEL && lines <= HEIGHT / KEY_LINE - 4;
@@ -167,6 +149,42 @@ static enum err add_key(const struct sweep_plots *p, size_t kind, struct buf *sc
                                           : "set key outside below left Left reverse samplen 2 maxcols 1\n");
 }
 
+/* Losses of a run that diverges would press all others flat. What goes below `floor` is drawn there: a
+ * logarithm has no 0. */
+static enum err add_axes(const struct sweep_plot *plot, size_t kind, struct buf *script)
+{
+    bool is_log = kind == 0 && plot->least > 0 && plot->most > LOG_FROM * plot->least;
+    enum err e =
+        buf_printf(script,
+                   "set border 3 lc '#666666'\nset tics nomirror\nset grid lc '#dddddd'\n"
+                   "set xlabel 'round'\nset ylabel '%s'\nset xrange [0:%g]\n%sfloor = %.9g\n",
+                   kinds[kind].title, fmax(plot->last_round, 1),
+                   plot->last_round < FEW_ROUNDS ? "set xtics 1\n" : "", is_log ? plot->least / 10 : 0);
+    return e || !is_log ? e : buf_puts(script, "set logscale y\nset format y '%g'\n");
+}
+
+/* All bands lie under all lines. */
+static enum err add_lines(const struct sweep_plots *p, size_t kind, struct buf *script)
+{
+    const struct sweep_plot *plot = &p->plots[kind];
+    enum err e = buf_puts(script, "plot ");
+    for (size_t i = 0; i < plot->num_lines && !e && p->s->num_seeds > 1; i++)
+        e = buf_printf(
+            script,
+            "$d%zu using 1:(column(3) < floor ? floor : column(3)):4 with filledcurves fc rgb '%s' "
+            "fs transparent solid %g noborder notitle, ",
+            i, colors[i % NUM_COLORS], plot->num_lines > MANY_LINES ? 0.08 : 0.16);
+    for (size_t i = 0; i < plot->num_lines && !e; i++) {
+        e = buf_printf(script, "%s$d%zu using 1:2 with lines lw 2 dt %zu lc rgb '%s' title ", i ? ", " : "",
+                       i, i / NUM_COLORS + 1, colors[i % NUM_COLORS]);
+        if (!e)
+            e = gnuplot_quote(script, label_of(p, plot->points[i]));
+        if (!e)
+            e = buf_puts(script, " noenhanced");
+    }
+    return e ? e : buf_puts(script, "\n");
+}
+
 static enum err make_script(const struct sweep_plots *p, size_t kind, struct buf *script)
 {
     const struct sweep_plot *plot = &p->plots[kind];
@@ -174,19 +192,10 @@ static enum err make_script(const struct sweep_plots *p, size_t kind, struct buf
     if (!e)
         e = add_title(p, script);
     if (!e)
-        e = buf_printf(script,
-                       "set border 3 lc '#666666'\nset tics nomirror\nset grid lc '#dddddd'\n"
-                       "set xlabel 'round'\nset ylabel '%s'\nset xrange [0:*]\n",
-                       kinds[kind].title);
-    if (!e && kind == 0 && plot->least_positive > 0 && plot->least > 0 && plot->most > LOG_FROM * plot->least)
-        e = buf_puts(script, "set logscale y\nset format y '%g'\n");
+        e = add_axes(plot, kind, script);
     if (!e)
         e = buf_append(script, plot->data.data, plot->data.len);
-    if (!e)
-        e = buf_puts(script, "plot ");
-    if (!e)
-        e = buf_append(script, plot->lines.data, plot->lines.len);
-    return e ? e : buf_puts(script, "\n");
+    return e ? e : add_lines(p, kind, script);
 }
 
 static enum err put_picture(const struct sweep_plots *p, size_t kind)

@@ -19,9 +19,11 @@ struct sweep_means {
 struct sweep_plots {
     const struct sweep *s;
     struct sweep_plot {
-        struct buf data, lines; /* of the gnuplot script */
+        struct buf data; /* of the gnuplot script: a block for each line */
+        size_t *points;  /* of which point each line is; freed */
         size_t num_lines;
-        double least, most, least_positive;
+        double least, most; /* of the means */
+        double last_round;
     } plots[2];
 };
 

@@ -2,6 +2,7 @@
 scenario_tests = \
 	tests/scenario/test_same_bits.py \
 	tests/scenario/test_simulated_time.py \
+	tests/scenario/test_sweep.py \
 	tests/scenario/test_kill.py \
 	tests/scenario/test_start.py \
 	tests/scenario/test_cli.py \
