@@ -23,7 +23,8 @@ RUN_FILES = ["metrics.csv", "model.safetensors", "run.json"]
 
 
 def spec(**changes):
-    return merged(synthetic_run(num_rounds=3, data={"seed": None}), changes)
+    """Small, as there are many of them: 8 devices, 3 rounds."""
+    return merged(synthetic_run(num_rounds=3, data={"seed": None, "devices": 8}, selection={"devices_per_round": 4, "population": 8}), changes)
 
 
 def simulate(lab, path, *args, status=FINE, words=()):
@@ -197,11 +198,11 @@ def test_folder_of_another_sweep(lab):
 def test_failed_runs_do_not_stop_the_others(lab):
     path, out = lab.write("spec.json", spec(strategy={"params": {"proximal_mu": 1000}}, reporting={"on_too_few": "skip"},
                                             systems=None, training={"local_epochs": 20})), lab.path("out")
-    args = ["--sweep", "training.learning_rate=1000000,0.0001", "--sweep", "selection.population=30,31", "--out", out]
-    done = simulate(lab, path, *args, status=FAILED, words=["diverged", "missing ordinals 30"])
+    args = ["--sweep", "training.learning_rate=1000000,0.0001", "--sweep", "selection.population=8,9", "--out", out]
+    done = simulate(lab, path, *args, status=FAILED, words=["diverged", "missing ordinals 8"])
     rows = table(out, "sweep.csv")
     assert [r["outcome"] for r in rows] == ["failed", "failed", "completed", "failed"], rows
-    assert "diverged" in rows[0]["reason"] and rows[0]["failed_updates"] == "30" and "31" in rows[1]["reason"], rows
+    assert "diverged" in rows[0]["reason"] and rows[0]["failed_updates"] == "12" and "9" in rows[1]["reason"], rows
     assert {r["training.learning_rate"] for r in table(out, "mean.csv")} == {"0.0001"}
     assert done.stdout.count("failed: ") == 6, done.stdout  # as each ended, and below the table
     simulate(lab, path, *args, status=FAILED, words=["2 of 4 runs are done already"])
