@@ -133,16 +133,16 @@ static enum err check_sizes(const struct collector *c, enum collector_split spli
 {
     for (size_t k = 0; k < l->shares.num_devices; k++) {
         const size_t n = shares_count(&l->shares, k);
+        const char *name = l->names[k], *mark = name && name[0] ? "\"" : "";
         if (split == COLLECTOR_OWN && l->num_train[k] == 0)
             return fault_set(fault, ERR_BAD_FILE, c->field,
-                             "device \"%.80s\" has no example to train on; leave it out of the data",
-                             l->names[k]);
+                             "device \"%.80s\" has no example to train on; leave it out of the data", name);
         if (split == COLLECTOR_SHUFFLE && n < 2)
-            return fault_set(fault, ERR_BAD_FILE, c->field,
-                             "device %zu%s%.80s%s has %zu example%s, but needs two, one to train and one to "
-                             "test; leave it out of the data, or bring a split of your own",
-                             k, l->names[k][0] ? " (\"" : "", l->names[k], l->names[k][0] ? "\")" : "", n,
-                             n == 1 ? "" : "s");
+            return fault_set(
+                fault, ERR_BAD_FILE, c->field,
+                "device %zu%s%s%.80s%s has %zu example%s, but needs two, one to train and one to "
+                "test; leave it out of the data, or bring a split of your own",
+                k, mark[0] ? " " : "", mark, name, mark, n, n == 1 ? "" : "s");
     }
     return ERR_OK;
 }
@@ -164,10 +164,9 @@ enum err collector_finish(struct collector *c, enum collector_split split, const
     }
     positions(order, devices, position);
     share_out(c, position, at, &out->shares);
-    for (size_t k = 0; k < devices; k++) {
+    for (size_t k = 0; err == ERR_OK && k < devices; k++) {
         out->num_train[k] = at[2 * k] - out->shares.first[k];
-        char **name = &c->devices.names[order ? order[k] : k];
-        out->names[k] = strdup(*name);
+        out->names[k] = name_copy(&c->devices, order ? order[k] : k);
         if (!out->names[k])
             err = fault_set(fault, ERR_NO_MEMORY, c->field, "no memory for %zu devices", devices);
     }

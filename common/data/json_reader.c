@@ -146,6 +146,8 @@ static enum err take_number(struct json_reader *r, struct fault *fault)
     }
     r->text = f->block + start;
     r->len = f->at - start;
+    if (r->len == 1 && f->block[f->at] == 'I')
+        return refuse(r, 'I', "a value", fault);
     if (!is_number(r->text, r->text + r->len))
         return text_fault(f, r->offset, fault, "\"%.*s\" is no number of JSON",
                           r->len < 40 ? (int)r->len : 40, r->text);

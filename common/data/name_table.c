@@ -68,6 +68,13 @@ enum err name_put(struct name_table *t, const char *name, size_t len, size_t *ou
     return ERR_OK;
 }
 
+char *name_copy(const struct name_table *t, size_t number)
+{
+    if (number >= t->count)
+        bug("name %zu of %zu", number, t->count);
+    return strdup(t->names[number]);
+}
+
 void name_table_release(struct name_table *t)
 {
     for (size_t i = 0; i < t->count; i++)

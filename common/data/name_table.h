@@ -19,6 +19,7 @@ size_t name_find(const struct name_table *t, const char *name, size_t len); /* N
 /* The number of the name, which is new exactly when it is count - 1 afterwards and count grew. ERR_NO_MEMORY.
  */
 enum err name_put(struct name_table *t, const char *name, size_t len, size_t *out_number) MUST_CHECK;
-void name_table_release(struct name_table *t); /* also of a zeroed one */
+char *name_copy(const struct name_table *t, size_t number); /* NULL: no memory. The caller frees it */
+void name_table_release(struct name_table *t);              /* also of a zeroed one */
 
 #endif

@@ -114,6 +114,8 @@ static void moments(const struct pool *p, const uint32_t *rows, size_t count, do
 static enum err scale_row(struct pool *p, size_t row, const double *mean, const double *std,
                           struct fault *fault)
 {
+    if (!p->values)
+        bug("a scale for a pool without floats");
     float *x = p->values + row * p->num_features;
     for (size_t j = 0; j < p->num_features; j++) {
         const double value = ((double)x[j] - mean[j]) / (std[j] + SOFTENER);
@@ -168,11 +170,14 @@ static enum err given(const struct standardise *s, struct pool *p, double *mean,
         err = pool_scale(p, POOL_SCALING_NONE, fault);
     if (err != ERR_OK)
         return err;
-    for (size_t j = 0; p->bytes && j < p->num_features; j++) {
-        p->mean[j] = (float)mean[j];
-        p->scale[j] = (float)(1 / (std[j] + SOFTENER));
+    if (p->bytes) {
+        for (size_t j = 0; j < p->num_features; j++) {
+            p->mean[j] = (float)mean[j];
+            p->scale[j] = (float)(1 / (std[j] + SOFTENER));
+        }
+        return ERR_OK;
     }
-    for (size_t row = 0; err == ERR_OK && !p->bytes && row < p->num_rows; row++)
+    for (size_t row = 0; err == ERR_OK && row < p->num_rows; row++)
         err = scale_row(p, row, mean, std, fault);
     return err;
 }
@@ -180,8 +185,8 @@ static enum err given(const struct standardise *s, struct pool *p, double *mean,
 static enum err by_numbers(const struct standardise *s, struct pool *pool, const struct shares *shares,
                            const size_t *num_train, struct fault *fault)
 {
-    double *mean = malloc(pool->num_features * sizeof *mean);
-    double *std = malloc(pool->num_features * sizeof *std);
+    double *mean = calloc(pool->num_features, sizeof *mean);
+    double *std = calloc(pool->num_features, sizeof *std);
     enum err err = ERR_OK;
     if (!mean || !std)
         err = fault_set(fault, ERR_NO_MEMORY, FIELD, "no memory for the scale of %zu features",

@@ -12,7 +12,8 @@ DATA_TESTS = \
 	tests/bin/test_partition \
 	tests/bin/test_pool \
 	tests/bin/test_standardise \
-	tests/bin/test_synthetic
+	tests/bin/test_synthetic \
+	tests/bin/test_table_memory
 check_PROGRAMS += $(DATA_TESTS)
 TESTS += $(DATA_TESTS)
 
@@ -58,6 +59,10 @@ tests_bin_test_partition_LDADD = $(DATA_TEST_LIBS)
 tests_bin_test_pool_SOURCES = tests/unit/data/test_pool.c
 tests_bin_test_pool_CFLAGS = $(DATA_TEST_CFLAGS)
 tests_bin_test_pool_LDADD = $(DATA_TEST_LIBS)
+tests_bin_test_table_memory_SOURCES = tests/unit/data/test_table_memory.c $(TEST_SUPPORT)
+tests_bin_test_table_memory_CFLAGS = $(DATA_TEST_CFLAGS)
+tests_bin_test_table_memory_LDFLAGS = $(AM_LDFLAGS) $(TORTURE_LINK)
+tests_bin_test_table_memory_LDADD = $(DATA_TEST_LIBS)
 tests_bin_test_synthetic_SOURCES = tests/unit/data/test_synthetic.c
 tests_bin_test_synthetic_CFLAGS = $(DATA_TEST_CFLAGS)
 tests_bin_test_synthetic_LDADD = $(DATA_TEST_LIBS)

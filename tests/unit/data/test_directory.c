@@ -112,7 +112,7 @@ START_TEST(test_bad_directories)
     text_write("b.csv", "y,x\n1,0\n2,1\n");
     ck_refused(ERR_BAD_FILE, "data.path", "b.csv, line 1: column 1 is \"y\"", CSV, file_path("."));
     text_write("b.csv", "x,y\n1,0\n");
-    ck_refused(ERR_BAD_FILE, "data.path", "device 1 (\"b\") has 1 example", CSV, file_path("."));
+    ck_refused(ERR_BAD_FILE, "data.path", "device 1 \"b\" has 1 example", CSV, file_path("."));
     text_write("b.csv", "x,y\n1,0\n,1\n");
     ck_refused(ERR_BAD_FILE, "data.path", "b.csv, line 3, column \"x\"", CSV, file_path("."));
     ck_assert_int_eq(unlink(file_path("b.csv")), 0);

@@ -158,7 +158,7 @@ START_TEST(test_bad_files)
         {HEAD "{\"x\":[[null]]}}}", "has true, false or null in x"},
         {HEAD "{\"x\":[{}]}}}", "has an object in x"},
         {HEAD "{\"x\":[[NaN]]}}}", "byte 93: NaN and Infinity are no JSON"},
-        {HEAD "{\"x\":[[-Infinity]]}}}", "\"-\" is no number of JSON"},
+        {HEAD "{\"x\":[[-Infinity]]}}}", "byte 94: NaN and Infinity are no JSON"},
         {HEAD "{\"x\":[[1e39]]}}}", "byte 93: 1e39 is too large for a float"},
         {HEAD "{\"x\":[[+1]]}}}", "must come here, not +"},
         {HEAD "{\"x\":[[01]]}}}", "\"01\" is no number of JSON"},
@@ -189,11 +189,11 @@ END_TEST
 /* Numbers, names and escapes on both sides of every border between blocks. */
 START_TEST(test_a_file_of_several_blocks)
 {
-    const size_t users = 3000, room = users * 1200;
+    const size_t users = 1800, room = users * 1200;
     char *text = malloc(room);
     ck_assert_ptr_nonnull(text);
     files_create();
-    for (int shift = 0; shift < 3; shift++) {
+    for (int shift = 0; shift < 2; shift++) {
         size_t len = (size_t)snprintf(text, room, "%*s{\"user_data\":{", shift, "");
         for (size_t k = 0; k < users; k++) {
             len += (size_t)snprintf(text + len, room - len, "%s\"u\\u0041-%zu\" : {\"x\":[", k ? "," : "", k);
@@ -211,8 +211,8 @@ START_TEST(test_a_file_of_several_blocks)
         for (size_t k = 1; k < users; k++)
             len += (size_t)snprintf(text + len, room - len, ",40");
         len += (size_t)snprintf(text + len, room - len, "]}");
-        ck_assert_uint_gt(len, 2 << 20);
-        file_write("a.json", text, len, shift == 2);
+        ck_assert_uint_gt(len, 1 << 20);
+        file_write("a.json", text, len, shift == 1);
         struct dataset *d = load(1, LEAF, file_path("a.json"));
         size_t good = 0;
         for (size_t k = 0; k < users; k++) {
