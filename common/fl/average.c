@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef float float4 __attribute__((vector_size(16)));
-typedef double double4 __attribute__((vector_size(32)));
-
 enum err average_init(struct average *a, size_t capacity)
 {
     *a = (struct average){.capacity = capacity};
@@ -30,27 +27,94 @@ void average_begin(struct average *a, size_t num_elements)
     memset(a->acc, 0, num_elements * sizeof *a->acc);
 }
 
-void average_add(struct average *a, int64_t ordinal, double weight, const float *values)
+/* acc[i] += weights[k] * values[k][i] for k = 0, 1, ... in turn: one product and one sum each, never fused,
+ * so that vectors of any length and no vectors at all give the same bits. The next group is fetched
+ * meanwhile. */
+static inline __attribute__((always_inline)) void add_group(double *acc, size_t n, size_t count,
+                                                            const double *weights, const float *const *values,
+                                                            size_t first, const float *const *next)
 {
-    size_t i = 0, n = a->num_elements;
-    double *acc = a->acc;
-    if (ordinal <= a->last_ordinal)
-        bug("device %lld added to an average after device %lld", (long long)ordinal,
-            (long long)a->last_ordinal);
-    if (!(weight >= 0) || !isfinite(weight))
-        bug("weight %g of device %lld", weight, (long long)ordinal);
-    a->last_ordinal = ordinal;
-    a->total += weight;
-    for (; i + 4 <= n; i += 4) {
-        float4 v;
-        double4 sum;
-        memcpy(&v, values + i, sizeof v);
-        memcpy(&sum, acc + i, sizeof sum);
-        sum += weight * __builtin_convertvector(v, double4);
-        memcpy(acc + i, &sum, sizeof sum);
+    typedef float float8 __attribute__((vector_size(32)));
+    typedef double double8 __attribute__((vector_size(64)));
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        double8 sum[2];
+        memcpy(sum, acc + i, sizeof sum);
+        for (size_t k = 0; k < count; k++) {
+            float8 v[2];
+            memcpy(v, values[k] + first + i, sizeof v);
+            sum[0] += weights[k] * __builtin_convertvector(v[0], double8);
+            sum[1] += weights[k] * __builtin_convertvector(v[1], double8);
+            if (next)
+                __builtin_prefetch(next[k] + first + i);
+        }
+        memcpy(acc + i, sum, sizeof sum);
     }
-    for (; i < n; i++)
-        acc[i] += weight * (double)values[i];
+    for (; i < n; i++) {
+        for (size_t k = 0; k < count; k++)
+            acc[i] += weights[k] * (double)values[k][first + i];
+    }
+}
+
+/* Whole groups with constants, so that nothing is left of the loops over k. */
+static inline __attribute__((always_inline)) void add_all(double *acc, size_t n, size_t count,
+                                                          const double *weights, const float *const *values,
+                                                          size_t first)
+{
+    size_t k = 0;
+    for (; k + 2 * AVERAGE_GROUP <= count; k += AVERAGE_GROUP)
+        add_group(acc, n, AVERAGE_GROUP, weights + k, values + k, first, values + k + AVERAGE_GROUP);
+    for (; k + AVERAGE_GROUP <= count; k += AVERAGE_GROUP)
+        add_group(acc, n, AVERAGE_GROUP, weights + k, values + k, first, NULL);
+    for (; k < count; k++)
+        add_group(acc, n, 1, weights + k, values + k, first, NULL);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f"))) static void add_avx512(double *acc, size_t n, size_t count,
+                                                          const double *weights, const float *const *values,
+                                                          size_t first)
+{
+    add_all(acc, n, count, weights, values, first);
+}
+
+__attribute__((target("avx2"))) static void add_avx2(double *acc, size_t n, size_t count,
+                                                     const double *weights, const float *const *values,
+                                                     size_t first)
+{
+    add_all(acc, n, count, weights, values, first);
+}
+#endif
+
+static void add_devices(double *acc, size_t n, size_t count, const double *weights,
+                        const float *const *values, size_t first)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f")) {
+        add_avx512(acc, n, count, weights, values, first);
+        return;
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        add_avx2(acc, n, count, weights, values, first);
+        return;
+    }
+#endif
+    add_all(acc, n, count, weights, values, first);
+}
+
+void average_add(struct average *a, size_t count, const int64_t *ordinals, const double *weights,
+                 const float *const *values, size_t first)
+{
+    for (size_t k = 0; k < count; k++) {
+        if (ordinals[k] <= a->last_ordinal)
+            bug("device %lld added to an average after device %lld", (long long)ordinals[k],
+                (long long)a->last_ordinal);
+        if (!(weights[k] >= 0) || !isfinite(weights[k]))
+            bug("weight %g of device %lld", weights[k], (long long)ordinals[k]);
+        a->last_ordinal = ordinals[k];
+        a->total += weights[k];
+    }
+    add_devices(a->acc, a->num_elements, count, weights, values, first);
 }
 
 enum err average_finish(const struct average *a, float *out)
@@ -70,8 +134,7 @@ enum err average_blocks(const int64_t *ordinals, const double *weights, const fl
     for (size_t from = 0; !err && (from < num_params || from == 0); from += AVERAGE_RANGE) {
         size_t some = num_params - from < AVERAGE_RANGE ? num_params - from : AVERAGE_RANGE;
         average_begin(&a, some);
-        for (size_t k = 0; k < num_devices; k++)
-            average_add(&a, ordinals[k], weights[k], values[k] + from);
+        average_add(&a, num_devices, ordinals, weights, values, from);
         err = average_finish(&a, out + from);
     }
     average_release(&a);

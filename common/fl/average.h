@@ -13,6 +13,8 @@
 
 /* Elements of a range that keep the accumulator in the cache. Any size gives the same result. */
 #define AVERAGE_RANGE ((size_t)4096)
+/* So many devices a pass are enough: the sums are then read and written once for that many inputs. */
+#define AVERAGE_GROUP 4
 
 struct average {
     double *acc; /* owned */
@@ -28,9 +30,11 @@ void average_release(struct average *a);
 
 /* A new range of num_elements <= capacity, nothing added. */
 void average_begin(struct average *a, size_t num_elements);
-/* One device's elements of the range. Ordinals must ascend within a range (a broken invariant otherwise);
- * weight is finite and >= 0, usually from average_weights. */
-void average_add(struct average *a, int64_t ordinal, double weight, const float *values);
+/* `count` devices' elements of the range: values[k][first] and on. Several at a time cost one pass over the
+ * sums; the bits are the same. Ordinals must ascend within a range (a broken invariant otherwise); weights
+ * are finite and >= 0, usually from average_weights. */
+void average_add(struct average *a, size_t count, const int64_t *ordinals, const double *weights,
+                 const float *const *values, size_t first);
 /* The average of the range. ERR_INVALID_UPDATE where nothing was added or all weights were 0: the model must
  * stay. */
 enum err average_finish(const struct average *a, float *out) MUST_CHECK;

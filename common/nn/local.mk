@@ -36,3 +36,8 @@ noinst_PROGRAMS += bench/bench_local
 bench_bench_local_SOURCES = bench/bench_local.c
 bench_bench_local_CFLAGS = $(AM_CFLAGS) $(OPENBLAS_CFLAGS)
 bench_bench_local_LDADD = libfedlane-trainer.a $(DATA_LIBS) $(NN_LIBS)
+
+# What `./dev bench aggregate` runs.
+noinst_PROGRAMS += bench/bench_aggregate
+bench_bench_aggregate_SOURCES = bench/bench_aggregate.c
+bench_bench_aggregate_LDADD = $(FL_LIBS)

@@ -41,7 +41,7 @@ struct mixer {
     struct tensor_file *files;
     double *weights;
     struct average average;
-    float *values, *base; /* a range each */
+    float *values[AVERAGE_GROUP], *base; /* a range each */
     void *scratch;
     struct model_writer writer;
     bool is_finite;
@@ -50,7 +50,8 @@ struct mixer {
 static void mixer_release(struct mixer *m)
 {
     average_release(&m->average);
-    free(m->values);
+    for (size_t i = 0; i < AVERAGE_GROUP; i++)
+        free(m->values[i]);
     free(m->base);
     free(m->scratch);
     model_writer_release(&m->writer);
@@ -63,13 +64,17 @@ static enum err mixer_init(struct mixer *m, struct core *c, const struct aggrega
     m->strategy = in->plan->spec.strategy;
     m->table = &in->plan->arch->tensors;
     m->is_finite = true;
-    m->values = malloc(AGGREGATION_RANGE * sizeof *m->values);
+    bool has_memory = true;
+    for (size_t i = 0; i < AVERAGE_GROUP; i++) {
+        m->values[i] = malloc(AGGREGATION_RANGE * sizeof *m->values[i]);
+        has_memory = has_memory && m->values[i];
+    }
     m->base = malloc(AGGREGATION_RANGE * sizeof *m->base);
     m->scratch = malloc(AGGREGATION_RANGE * sizeof(float));
     m->files = arena_calloc(arena, in->num_updates, sizeof *m->files);
     m->weights = arena_calloc(arena, in->num_updates, sizeof *m->weights);
     int64_t *examples = arena_calloc(arena, in->num_updates, sizeof *examples);
-    if (!m->values || !m->base || !m->scratch || !m->files || !m->weights || !examples)
+    if (!has_memory || !m->base || !m->scratch || !m->files || !m->weights || !examples)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < in->num_updates; i++)
         examples[i] = in->updates[i].num_examples;
@@ -83,30 +88,44 @@ static enum err mixer_init(struct mixer *m, struct core *c, const struct aggrega
     return e ? e : model_writer_begin(&m->writer, c->blobs, m->table);
 }
 
+static enum err read_update(struct mixer *m, size_t k, size_t tensor, int64_t first, size_t n, bool *has_base,
+                            float *out)
+{
+    enum err e = tensor_file_read(&m->files[k], tensor, first, n, m->scratch, out);
+    if (e || strcmp(m->in->updates[k].content, "delta") != 0)
+        return e;
+    if (!*has_base)
+        e = tensor_file_read(&m->model, tensor, first, n, m->scratch, m->base);
+    *has_base = true;
+    for (size_t i = 0; i < n && !e; i++)
+        out[i] = (float)((double)m->base[i] + (double)out[i]);
+    return e;
+}
+
 static enum err mix_range(struct mixer *m, size_t tensor, int64_t first, size_t n)
 {
-    const struct update_row *updates = m->in->updates;
     bool has_base = false;
     enum err e = ERR_OK;
     average_begin(&m->average, n);
-    for (size_t k = 0; k < m->in->num_updates && !e; k++) {
-        bool is_delta = strcmp(updates[k].content, "delta") == 0;
-        e = tensor_file_read(&m->files[k], tensor, first, n, m->scratch, m->values);
-        if (!e && is_delta && !has_base) {
-            e = tensor_file_read(&m->model, tensor, first, n, m->scratch, m->base);
-            has_base = true;
+    for (size_t k = 0; k < m->in->num_updates && !e; k += AVERAGE_GROUP) {
+        const float *values[AVERAGE_GROUP];
+        int64_t ordinals[AVERAGE_GROUP];
+        size_t count = 0;
+        for (; count < AVERAGE_GROUP && k + count < m->in->num_updates && !e; count++) {
+            values[count] = m->values[count];
+            ordinals[count] = m->in->updates[k + count].ordinal;
+            e = read_update(m, k + count, tensor, first, n, &has_base, m->values[count]);
         }
-        for (size_t i = 0; i < n && is_delta && !e; i++)
-            m->values[i] = (float)((double)m->base[i] + (double)m->values[i]);
         if (!e)
-            m->strategy->accumulate(&m->average, updates[k].ordinal, m->weights[k], m->values);
+            m->strategy->accumulate(&m->average, count, ordinals, m->weights + k, values, 0);
     }
+    float *mixed = m->values[0];
     if (!e)
-        e = m->strategy->finish(&m->average, m->values);
+        e = m->strategy->finish(&m->average, mixed);
     if (e)
         return e;
-    m->is_finite = m->is_finite && params_are_finite(m->values, (int64_t)n);
-    return model_writer_params(&m->writer, m->values, n);
+    m->is_finite = m->is_finite && params_are_finite(mixed, (int64_t)n);
+    return model_writer_params(&m->writer, mixed, n);
 }
 
 static enum err copy_carried(struct mixer *m, size_t tensor)

@@ -57,9 +57,10 @@ struct strategy {
      * stays. */
     enum err (*weigh)(const struct strategy_params *p, const int64_t *num_examples, size_t num_updates,
                       double *out_weights, struct fault *fault) MUST_CHECK;
-    /* One update's values of a range of the model, ascending ordinal, and then the new values of that range.
-     */
-    void (*accumulate)(struct average *a, int64_t ordinal, double weight, const float *values);
+    /* Some updates' values of a range of the model, ascending ordinal (as average_add), and then the new
+     * values of that range. */
+    void (*accumulate)(struct average *a, size_t count, const int64_t *ordinals, const double *weights,
+                       const float *const *values, size_t first);
     enum err (*finish)(const struct average *a, float *out) MUST_CHECK;
 };
 

@@ -58,13 +58,11 @@ INLINE void dot_store_singles(const struct dots *d, vf sum[DOT_BLOCK][2], float 
     }
 }
 
-/* rows and columns are constants, so that the sums stay in registers. The weights of the next tile are
- * fetched meanwhile. */
+/* rows and columns are constants, so that the sums stay in registers. */
 INLINE void dot_tile(const struct dots *d, size_t r, size_t c, int rows, int columns)
 {
     size_t k = d->x_stride;
     const float *x = d->x + r * k, *w = d->w + c * k;
-    const float *next = c + 4 <= d->outputs ? w + 2 * k : w;
     vf sum[DOT_BLOCK][2];
     UNROLL for (int i = 0; i < rows; i++)
     {
@@ -72,9 +70,6 @@ INLINE void dot_tile(const struct dots *d, size_t r, size_t c, int rows, int col
         sum[i][1] = splat(0);
     }
     for (size_t j = 0; j < k; j += LANES) {
-        __builtin_prefetch(next + j);
-        if (columns == 2)
-            __builtin_prefetch(next + k + j);
         dot_terms(sum, x + j, w + j, k, rows, columns);
     }
     if (columns == 2)

@@ -1,0 +1,59 @@
+"""The steps of bench/bench_local.c in PyTorch, as a user would write the loop. The same questions: a line "step M" is
+answered by the microseconds of one SGD step of model M at batch 10 on one thread. Forward, cross-entropy, the proximal
+term, backward, update; the batch is taken from a tensor by the epoch's permutation."""
+import sys
+import time
+
+import torch
+from torch import nn
+
+BATCH, ROWS, LEARNING_RATE, MU = 10, 100, 0.01, 1.0
+
+
+def mlp():
+    return nn.Sequential(nn.Linear(784, 200), nn.ReLU(), nn.Linear(200, 200), nn.ReLU(), nn.Linear(200, 10))
+
+
+MODELS = [(60, lambda: nn.Linear(60, 10), 100), (784, lambda: nn.Linear(784, 10), 100), (784, mlp, 10)]
+
+
+class Bed:
+    def __init__(self, features, make, steps):
+        torch.manual_seed(1)
+        self.steps = steps
+        self.x, self.y = torch.rand(ROWS, features), torch.randint(10, (ROWS,))
+        self.model = make()
+        self.anchor = [p.detach().clone() for p in self.model.parameters()]
+        self.loss = nn.CrossEntropyLoss()
+        self.sgd = torch.optim.SGD(self.model.parameters(), lr=LEARNING_RATE)
+
+    def step(self, rows):
+        self.sgd.zero_grad()
+        loss = self.loss(self.model(self.x[rows]), self.y[rows])
+        loss.backward()
+        with torch.no_grad():
+            for p, p0 in zip(self.model.parameters(), self.anchor):
+                p.grad.add_(p - p0, alpha=MU)
+        self.sgd.step()
+
+    def time(self):
+        start = time.perf_counter()
+        done = 0
+        while done < self.steps:
+            for rows in torch.randperm(ROWS).split(BATCH):
+                self.step(rows)
+                done += 1
+        return (time.perf_counter() - start) * 1e6 / done
+
+
+def main():
+    torch.set_num_threads(1)
+    beds = [Bed(*m) for m in MODELS]
+    for bed in beds:
+        bed.time()
+    print("PyTorch %s, %d thread" % (torch.__version__, torch.get_num_threads()), flush=True)
+    for line in sys.stdin:
+        print("%.4f" % beds[int(line.split()[1])].time(), flush=True)
+
+
+main()
