@@ -14,14 +14,15 @@ static struct tree_node *next_of(const struct tree_node *node)
     return n;
 }
 
-static struct tree_node *finger_of(struct tree *t)
+static struct tree_node *finger_of(struct tree *t, unsigned i)
 {
-    return atomic_load_explicit(&t->finger, memory_order_relaxed);
+    return atomic_load_explicit(&t->fingers[i % TREE_FINGERS], memory_order_relaxed);
 }
 
-static void set_finger(struct tree *t, struct tree_node *node)
+static void set_finger(struct tree *t, unsigned i, struct tree_node *node)
 {
-    atomic_store_explicit(&t->finger, node, memory_order_relaxed);
+    atomic_store_explicit(&t->fingers[i % TREE_FINGERS], node, memory_order_relaxed);
+    atomic_store_explicit(&t->last, i, memory_order_relaxed);
 }
 
 /* Where `old` hung, `now` (or nothing) hangs. */
@@ -65,9 +66,9 @@ static void hang(struct tree_node *parent, struct tree_node *node, bool is_left)
 }
 
 /* Right behind the finger, if it belongs there. */
-static bool hang_at_finger(struct tree *t, struct tree_node *node, tree_compare compare, const void *ctx)
+static bool hang_at_finger(struct tree_node *finger, struct tree_node *node, tree_compare compare,
+                           const void *ctx)
 {
-    struct tree_node *finger = finger_of(t);
     if (!finger || compare(ctx, finger, node) > 0)
         return false;
     struct tree_node *next = next_of(finger);
@@ -100,12 +101,17 @@ static void hang_below_root(struct tree *t, struct tree_node *node, tree_compare
 
 void tree_insert(struct tree *t, struct tree_node *node, tree_compare compare, const void *ctx)
 {
+    unsigned last = atomic_load_explicit(&t->last, memory_order_relaxed), i = last;
     node->left = node->right = node->parent = NULL;
-    if (!hang_at_finger(t, node, compare, ctx))
+    while (i - last < TREE_FINGERS && !hang_at_finger(finger_of(t, i), node, compare, ctx))
+        i++;
+    if (i - last == TREE_FINGERS) {
         hang_below_root(t, node, compare, ctx);
+        i--; /* the one that was of use longest ago */
+    }
     while (node->parent && node->parent->priority < node->priority)
         rotate_up(t, node);
-    set_finger(t, node);
+    set_finger(t, i, node);
 }
 
 static struct tree_node *merge(struct tree_node *left, struct tree_node *right)
@@ -131,16 +137,17 @@ static struct tree_node *merge(struct tree_node *left, struct tree_node *right)
 
 void tree_remove(struct tree *t, struct tree_node *node)
 {
-    if (finger_of(t) == node)
-        set_finger(t, next_of(node));
+    for (unsigned i = 0; i < TREE_FINGERS; i++)
+        if (finger_of(t, i) == node)
+            atomic_store_explicit(&t->fingers[i], next_of(node), memory_order_relaxed);
     replace(t, node, merge(node->left, node->right));
 }
 
 /* The finger or the node behind it, if one of them is in the range. *out_is_known: otherwise nothing is,
  * because it would stand between the two. */
-static struct tree_node *find_at_finger(struct tree *t, tree_place place, const void *ctx, bool *out_is_known)
+static struct tree_node *find_at_finger(struct tree_node *finger, tree_place place, const void *ctx,
+                                        bool *out_is_known)
 {
-    struct tree_node *finger = finger_of(t);
     int c = finger ? place(ctx, finger) : 1;
     *out_is_known = c == 0;
     if (c >= 0)
@@ -153,15 +160,18 @@ static struct tree_node *find_at_finger(struct tree *t, tree_place place, const 
 
 struct tree_node *tree_find(struct tree *t, tree_place place, const void *ctx)
 {
-    bool is_known;
-    struct tree_node *node = find_at_finger(t, place, ctx, &is_known);
-    if (!is_known) {
+    unsigned last = atomic_load_explicit(&t->last, memory_order_relaxed), i = last;
+    struct tree_node *node = NULL;
+    for (bool is_known = false; i - last < TREE_FINGERS && !is_known; i += !is_known)
+        node = find_at_finger(finger_of(t, i), place, ctx, &is_known);
+    if (i - last == TREE_FINGERS) {
         int c;
         for (node = t->root; node && (c = place(ctx, node)) != 0;)
             node = c < 0 ? node->right : node->left;
+        i--;
     }
     if (node)
-        set_finger(t, node);
+        set_finger(t, i, node);
     return node;
 }
 

@@ -1,6 +1,6 @@
 /* An ordered set whose nodes lie in the caller's own structs, so inserting and removing cannot fail: a treap.
- * It remembers the node it last inserted or found: who goes through it in ascending order finds and inserts
- * without a way down from the root. */
+ * It remembers the nodes it last inserted or found: who goes through it in ascending order, or through a few
+ * parts of it in turn, finds and inserts without a way down from the root. */
 #ifndef FEDLANE_STORE_MEMORY_TREE_H
 #define FEDLANE_STORE_MEMORY_TREE_H
 
@@ -12,9 +12,12 @@ struct tree_node {
     struct tree_node *left, *right, *parent;
     uint32_t priority; /* set by the caller to well-mixed bits; equal ones do no harm */
 };
+#define TREE_FINGERS 4
 struct tree {
     struct tree_node *root;
-    struct tree_node *_Atomic finger; /* finding moves it, and several threads may find at a time */
+    /* Finding moves them, and several threads may find at a time. */
+    struct tree_node *_Atomic fingers[TREE_FINGERS];
+    atomic_uint last; /* counts on to the finger that was of use */
 };
 /* < 0, 0, > 0. No two nodes of a tree may be equal. */
 typedef int (*tree_compare)(const void *ctx, const struct tree_node *a, const struct tree_node *b);
