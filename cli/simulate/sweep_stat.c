@@ -29,6 +29,7 @@ const struct sweep_figure sweep_figures[] = {
     {"test_accuracy_p50", "metrics.test_accuracy_p50"},
     {"test_accuracy_p90", "metrics.test_accuracy_p90"},
     {"rounds", "rounds"},
+    {"time_s", "time_s"},
 };
 const size_t num_sweep_figures = sizeof sweep_figures / sizeof *sweep_figures;
 
