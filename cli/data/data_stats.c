@@ -32,7 +32,8 @@ static void measure_sizes(struct data_stats *s)
     qsort(s->sorted, n, sizeof *s->sorted, larger_first);
     s->max = s->sorted[0];
     s->min = s->sorted[n - 1];
-    s->median = ((double)s->sorted[(n - 1) / 2] + (double)s->sorted[n / 2]) / 2;
+    const size_t lower = (n - 1) / 2, upper = n / 2;
+    s->median = ((double)s->sorted[lower] + (double)s->sorted[upper]) / 2;
 }
 
 static void add_device(struct data_stats *s, const struct dataset *d, size_t k, int64_t *counts)

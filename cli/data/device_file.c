@@ -57,14 +57,14 @@ enum err device_file_write(const char *path, enum device_file_kind kind, const s
     const size_t features = dataset_num_features(d);
     float *x = calloc(n * features + 1, sizeof *x);
     int32_t *y = calloc(n + 1, sizeof *y);
-    enum err e = x && y
-                     ? ERR_OK
-                     : fault_set(fault, ERR_NO_MEMORY, NULL, "no memory for the %zu examples of device %lld",
-                                 n, (long long)device->ordinal);
-    if (!e) {
+    enum err e = ERR_NO_MEMORY;
+    if (x && y) {
         const struct examples examples = {n, features, x, y};
         dataset_gather(d, device, split, 0, NULL, n, x, y);
         e = kind == DEVICE_FILE_NPZ ? write_npz(path, &examples, fault) : write_csv(path, &examples, fault);
+    } else {
+        e = fault_set(fault, e, NULL, "no memory for the %zu examples of device %lld", n,
+                      (long long)device->ordinal);
     }
     free(x);
     free(y);

@@ -9,7 +9,7 @@
 
 #define MAX_ATTEMPTS 1000
 /* Beyond so many draws fewer attempts are made, but never less than MIN_ATTEMPTS. */
-#define MAX_DRAWS    1e8
+#define MAX_DRAWS    2e7
 #define MIN_ATTEMPTS 10
 /* Each try of the rejection loop owns this many outputs of the key. */
 #define OUTPUTS_PER_TRY 4
@@ -38,10 +38,10 @@ static void dirichlet_release(struct dirichlet *d)
 static enum err dirichlet_init(struct dirichlet *d)
 {
     d->sorted = malloc(d->in->num_rows * sizeof *d->sorted);
-    d->first = malloc((d->classes + 1) * sizeof *d->first);
+    d->first = calloc(d->classes + 1, sizeof *d->first);
     d->weights = malloc(d->devices * sizeof *d->weights);
-    d->counts = malloc(d->devices * sizeof *d->counts);
-    d->sizes = malloc(d->devices * sizeof *d->sizes);
+    d->counts = calloc(d->devices, sizeof *d->counts);
+    d->sizes = calloc(d->devices, sizeof *d->sizes);
     if (!d->sorted || !d->first || !d->weights || !d->counts || !d->sizes)
         return ERR_NO_MEMORY;
     rows_by_label(d->in, d->sorted, d->first);
@@ -151,8 +151,8 @@ static enum err find_attempt(struct dirichlet *d, size_t *out_attempt, struct fa
 /* Draws the chosen attempt again and copies: a device has its rows class by class. */
 static enum err fill(struct dirichlet *d, size_t attempt, struct shares *out)
 {
-    uint32_t *order = malloc(d->in->num_rows * sizeof *order);
-    size_t *next = malloc(d->devices * sizeof *next);
+    uint32_t *order = calloc(d->in->num_rows, sizeof *order);
+    size_t *next = calloc(d->devices, sizeof *next);
     enum err err = order && next ? ERR_OK : ERR_NO_MEMORY;
     for (size_t k = 0; !err && k < d->devices; k++) {
         next[k] = out->first[k];

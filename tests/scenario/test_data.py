@@ -360,6 +360,19 @@ def test_two_shares_are_the_whole(lab):
     assert [d["name"] for d in devices] == ["%04d" % k for k in range(5)]
 
 
+def test_machines_with_a_share_each_train_the_same_model(lab):
+    spec = synthetic_run(num_rounds=3, data=None, selection={"devices_per_round": 3, "population": 5})
+    path = lab.write("d.json", SYNTHETIC)
+    lab.start_server()
+    for share in ("0-1", "2-4"):
+        data(lab, "partition", path, "--out", lab.path(share), "--devices", share)
+        with open(lab.path(share + "/data.json")) as f:
+            lab.start_worker(json.load(f), share, name="worker-" + share)
+    run = lab.wait_run(lab.submit(spec))
+    rounds, _ = harness.simulate({**spec, "data": SYNTHETIC})
+    assert run["outcome"] == "completed" and lab.hashes(run["id"]) == [r["aggregate_sha256"] for r in rounds]
+
+
 def test_devices_without_test_data(lab):
     for name in ("train/a", "train/b", "test/b"):
         os.makedirs(lab.path("in/" + name[:-2]), exist_ok=True)
