@@ -100,7 +100,7 @@ static void bench(const char *name, size_t count, size_t num_params, int rounds)
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : 20;
+    int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 20;
     if (rounds < 1 || rounds > MAX_ROUNDS)
         bug("1 to %d rounds, not %d", MAX_ROUNDS, rounds);
     bench("50 updates of 10 MB", 50, 2500000, rounds);

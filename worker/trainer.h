@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "common/base/err.h"
+#include "common/base/real.h"
 #include "common/data/dataset.h"
 #include "common/model/arch.h"
 
@@ -61,21 +62,21 @@ struct trainer_ops {
                      struct trainer **out, struct fault *fault) MUST_CHECK;
     void (*plan)(const struct trainer *t, struct trainer_plan *out);
     /* Copies w_t (arch->tensors.num_params floats) as start and anchor. */
-    enum err (*begin)(struct trainer *t, const struct train_job *job, const float *w_t,
+    enum err (*begin)(struct trainer *t, const struct train_job *job, const real *w_t,
                       struct fault *fault) MUST_CHECK;
     /* At most max_steps further SGD steps w <- w - eta (grad F_batch(w) + mu (w - w_t)); stops at the job's
      * end. */
     enum err (*step)(struct trainer *t, int64_t max_steps, bool *out_is_done) MUST_CHECK;
     /* The weights as they are now. May be called at any time between begin and end. */
-    enum err (*snapshot)(struct trainer *t, float *out_weights, struct train_progress *out) MUST_CHECK;
+    enum err (*snapshot)(struct trainer *t, real *out_weights, struct train_progress *out) MUST_CHECK;
     void (*progress)(const struct trainer *t,
                      struct train_progress *out); /* cheap; of the thread that steps */
     void (*end)(struct trainer *t);
     /* Mean loss and correct predictions of weights w on a device's split. */
-    enum err (*evaluate)(struct trainer *t, int64_t ordinal, enum data_split split, const float *w,
+    enum err (*evaluate)(struct trainer *t, int64_t ordinal, enum data_split split, const real *w,
                          struct evaluation *out) MUST_CHECK;
     /* Full gradient of F_k at w: mean over all train examples, in model order. */
-    enum err (*gradient)(struct trainer *t, int64_t ordinal, const float *w, float *out_gradient) MUST_CHECK;
+    enum err (*gradient)(struct trainer *t, int64_t ordinal, const real *w, real *out_gradient) MUST_CHECK;
     void (*close)(struct trainer *t);
 };
 

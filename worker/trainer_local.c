@@ -138,7 +138,7 @@ static enum err gather(struct trainer *t, const struct device_data *device, enum
 static enum err full_gradient(struct trainer *t, const struct device_data *device, enum model_block block)
 {
     size_t n = device->num_train, from = 0;
-    float scale = n ? (float)(1.0 / (double)n) : 0;
+    real scale = n ? (real)(1.0 / (double)n) : 0;
     enum err err = ERR_OK;
     do { /* once at least, so that a device without examples has the gradient 0 */
         size_t rows = n - from < EVALUATION_ROWS ? n - from : EVALUATION_ROWS;
@@ -178,7 +178,7 @@ static enum err find_device(const struct trainer *t, int64_t ordinal, const stru
                      dataset_name(t->data), (long long)ordinal);
 }
 
-static enum err local_begin(struct trainer *t, const struct train_job *job, const float *w_t,
+static enum err local_begin(struct trainer *t, const struct train_job *job, const real *w_t,
                             struct fault *fault)
 {
     const struct device_data *device = NULL;
@@ -221,7 +221,7 @@ static void start_epoch(struct trainer *t)
 
 static enum err one_step(struct trainer *t)
 {
-    const struct sgd sgd = {(float)t->job.learning_rate, (float)t->job.proximal_mu};
+    const struct sgd sgd = {(real)t->job.learning_rate, (real)t->job.proximal_mu};
     int64_t left = (int64_t)t->device->num_train - t->position;
     int64_t rows = left < t->job.batch_size ? left : t->job.batch_size;
     if (t->position == 0)
@@ -266,7 +266,7 @@ static enum err measure_gamma(struct trainer *t)
 {
     enum err err = full_gradient(t, t->device, MODEL_WEIGHTS);
     if (!err)
-        err = model_add_proximal(t->model, (float)t->job.proximal_mu);
+        err = model_add_proximal(t->model, (real)t->job.proximal_mu);
     if (!err)
         err = model_gradient_norm(t->model, &t->progress.grad_norm_end);
     if (!err)
@@ -274,7 +274,7 @@ static enum err measure_gamma(struct trainer *t)
     return err;
 }
 
-static enum err local_snapshot(struct trainer *t, float *out_weights, struct train_progress *out)
+static enum err local_snapshot(struct trainer *t, real *out_weights, struct train_progress *out)
 {
     if (!t->device)
         bug("a trainer's snapshot before begin");
@@ -293,7 +293,7 @@ static void local_end(struct trainer *t)
     t->device = NULL;
 }
 
-static enum err local_evaluate(struct trainer *t, int64_t ordinal, enum data_split split, const float *w,
+static enum err local_evaluate(struct trainer *t, int64_t ordinal, enum data_split split, const real *w,
                                struct evaluation *out)
 {
     const struct device_data *device = NULL;
@@ -319,7 +319,7 @@ static enum err local_evaluate(struct trainer *t, int64_t ordinal, enum data_spl
     return err;
 }
 
-static enum err local_gradient(struct trainer *t, int64_t ordinal, const float *w, float *out_gradient)
+static enum err local_gradient(struct trainer *t, int64_t ordinal, const real *w, real *out_gradient)
 {
     const struct device_data *device = NULL;
     enum err err = find_device(t, ordinal, &device, NULL);

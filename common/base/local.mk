@@ -11,6 +11,7 @@ libfedlane_base_a_SOURCES = \
 	common/base/ids.c common/base/ids.h \
 	common/base/limits.h \
 	common/base/log.c common/base/log.h \
+	common/base/real.h \
 	common/base/rng.c common/base/rng.h common/base/rng_tags.h \
 	common/base/str.c common/base/str.h \
 	common/crypto/random.c common/crypto/random.h \

@@ -5,7 +5,13 @@
 #include <string.h>
 #include "common/compute/compute_impl.h"
 
+#ifdef FEDLANE_FLOAT64
+static const struct compute_backend *const backends[] = {&compute_reference};
+static const char default_name[] = "reference";
+#else
 static const struct compute_backend *const backends[] = {&compute_reference, &compute_openblas};
+static const char default_name[] = "openblas";
+#endif
 #define NUM_BACKENDS (sizeof backends / sizeof *backends)
 
 struct compute {
@@ -25,7 +31,7 @@ enum err compute_open(const char *name, struct compute **out, struct fault *faul
     if (!name)
         name = getenv("FEDLANE_COMPUTE");
     if (!name || name[0] == '\0')
-        name = "openblas";
+        name = default_name;
     for (size_t i = 0; i < NUM_BACKENDS; i++) {
         if (strcmp(name, backends[i]->name) == 0)
             return compute_open_backend(backends[i], out, fault);
@@ -138,10 +144,10 @@ enum err compute_read(struct compute *c, struct compute_slice from, void *to, si
     return err;
 }
 
-enum err compute_write_matrix(struct compute *c, struct compute_slice to, const float *from, size_t rows,
+enum err compute_write_matrix(struct compute *c, struct compute_slice to, const real *from, size_t rows,
                               size_t width)
 {
-    static const float zeros[16];
+    static const real zeros[16];
     size_t stride = compute_stride(width), bytes = width * sizeof *from;
     if (width == stride)
         return compute_write(c, to, from, rows * bytes);
@@ -155,7 +161,7 @@ enum err compute_write_matrix(struct compute *c, struct compute_slice to, const 
     return err;
 }
 
-enum err compute_read_matrix(struct compute *c, struct compute_slice from, float *to, size_t rows,
+enum err compute_read_matrix(struct compute *c, struct compute_slice from, real *to, size_t rows,
                              size_t width)
 {
     size_t stride = compute_stride(width);

@@ -2,12 +2,12 @@
  * behind opaque buffers and layer-sized operations. What a backend does not support runs on the reference,
  * which is plain C.
  *
- * Matrices are row-major float32; each row is padded with zeros to compute_stride values, so that rows start
- * where vectors and cache lines do and no kernel has a ragged end. Padding is 0 in what an operation reads,
- * and 0 in what it writes (unless a number beside it is not finite). Labels are int32; vectors have no
- * padding. Operations are queued: results are there after compute_wait or compute_read. One struct compute
- * serves one thread; different ones may run at once, and results depend neither on that nor on how buffers
- * are aligned. Sizes of 0 are legal everywhere. */
+ * Matrices are row-major float32 (real.h); each row is padded with zeros to compute_stride values, so that
+ * rows start where vectors and cache lines do and no kernel has a ragged end. Padding is 0 in what an
+ * operation reads, and 0 in what it writes (unless a number beside it is not finite). Labels are int32;
+ * vectors have no padding. Operations are queued: results are there after compute_wait or compute_read. One
+ * struct compute serves one thread; different ones may run at once, and results depend neither on that nor on
+ * how buffers are aligned. Sizes of 0 are legal everywhere. */
 #ifndef FEDLANE_COMPUTE_COMPUTE_H
 #define FEDLANE_COMPUTE_COMPUTE_H
 
@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "common/base/err.h"
+#include "common/base/real.h"
 
 struct compute;        /* an opened backend */
 struct compute_buffer; /* memory of a backend */
@@ -38,7 +39,7 @@ static inline size_t compute_stride(size_t width)
 
 static inline size_t compute_matrix_bytes(size_t rows, size_t width)
 {
-    return rows * compute_stride(width) * sizeof(float);
+    return rows * compute_stride(width) * sizeof(real);
 }
 
 /* "reference" or "openblas"; NULL takes the environment's FEDLANE_COMPUTE, else "openblas". ERR_INVALID_FIELD
@@ -59,9 +60,9 @@ size_t compute_bytes_in_use(const struct compute *c);           /* of all buffer
 enum err compute_write(struct compute *c, struct compute_slice to, const void *from, size_t bytes) MUST_CHECK;
 enum err compute_read(struct compute *c, struct compute_slice from, void *to, size_t bytes) MUST_CHECK;
 /* The same for a matrix that has no padding outside; writing makes it 0. */
-enum err compute_write_matrix(struct compute *c, struct compute_slice to, const float *from, size_t rows,
+enum err compute_write_matrix(struct compute *c, struct compute_slice to, const real *from, size_t rows,
                               size_t width) MUST_CHECK;
-enum err compute_read_matrix(struct compute *c, struct compute_slice from, float *to, size_t rows,
+enum err compute_read_matrix(struct compute *c, struct compute_slice from, real *to, size_t rows,
                              size_t width) MUST_CHECK;
 /* Where the CPU can reach the slice, or NULL where it cannot; valid until the buffer is freed. Wait before
  * using it. */
@@ -90,7 +91,7 @@ enum { COMPUTE_MAX_ARGS = 6 };
 struct compute_op {
     enum compute_kind kind;
     size_t rows, inputs, outputs; /* a vector operation has its length in rows */
-    float learning_rate, mu, scale;
+    real learning_rate, mu, scale;
     bool accumulate;
     struct compute_slice arg[COMPUTE_MAX_ARGS]; /* in the order of the functions' parameters */
 };
@@ -119,7 +120,7 @@ enum err compute_dense_gradient(struct compute *c, size_t rows, size_t inputs, s
 /* The same gradient, summed from zero, and at once the proximal SGD step with it [arXiv 1812.06127, algorithm
  * 2]: w <- w - learning_rate (dw + mu (w - w0)), b likewise. The gradient is never written. */
 enum err compute_dense_update(struct compute *c, size_t rows, size_t inputs, size_t outputs,
-                              float learning_rate, float mu, struct compute_slice x, struct compute_slice dz,
+                              real learning_rate, real mu, struct compute_slice x, struct compute_slice dz,
                               struct compute_slice w, struct compute_slice b, struct compute_slice w0,
                               struct compute_slice b0) MUST_CHECK;
 
@@ -134,7 +135,7 @@ enum err compute_relu_backward(struct compute *c, size_t n, struct compute_slice
  * loss is log(sums[r]) - targets[r] with sums = sum_c exp(z_c - max z), targets = z_label - max z: the caller
  * takes the logarithms, and only where it wants the loss. dz = scale (softmax(z) - onehot(label)), scale = 1
  * / rows for the mean; dz may be z. */
-enum err compute_softmax_gradient(struct compute *c, size_t rows, size_t outputs, float scale,
+enum err compute_softmax_gradient(struct compute *c, size_t rows, size_t outputs, real scale,
                                   struct compute_slice z, struct compute_slice labels,
                                   struct compute_slice dz, struct compute_slice sums,
                                   struct compute_slice targets) MUST_CHECK;
@@ -145,10 +146,10 @@ enum err compute_softmax_loss(struct compute *c, size_t rows, size_t outputs, st
                               struct compute_slice targets, struct compute_slice correct) MUST_CHECK;
 
 /* w <- w - learning_rate (g + mu (w - w0)), for gradients that stand in memory */
-enum err compute_prox_step(struct compute *c, size_t n, float learning_rate, float mu, struct compute_slice g,
+enum err compute_prox_step(struct compute *c, size_t n, real learning_rate, real mu, struct compute_slice g,
                            struct compute_slice w, struct compute_slice w0) MUST_CHECK;
 /* g <- g + mu (w - w0): from grad F to grad h */
-enum err compute_prox_gradient(struct compute *c, size_t n, float mu, struct compute_slice g,
+enum err compute_prox_gradient(struct compute *c, size_t n, real mu, struct compute_slice g,
                                struct compute_slice w, struct compute_slice w0) MUST_CHECK;
 /* out, one double: a . b, or ||a - b||^2, summed in double */
 enum err compute_dot(struct compute *c, size_t n, struct compute_slice a, struct compute_slice b,

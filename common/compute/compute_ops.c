@@ -12,9 +12,12 @@ const char *compute_kind_name(enum compute_kind kind)
     return kind_names[kind];
 }
 
-#define IN(n)     ((struct compute_operand){COMPUTE_IN, 4 * (n)})
-#define OUT(n)    ((struct compute_operand){COMPUTE_OUT, 4 * (n)})
-#define IN_OUT(n) ((struct compute_operand){COMPUTE_IN_OUT, 4 * (n)})
+#define IN(n)       ((struct compute_operand){COMPUTE_IN, sizeof(real) * (n)})
+#define OUT(n)      ((struct compute_operand){COMPUTE_OUT, sizeof(real) * (n)})
+#define IN_OUT(n)   ((struct compute_operand){COMPUTE_IN_OUT, sizeof(real) * (n)})
+#define IN_INTS(n)  ((struct compute_operand){COMPUTE_IN, sizeof(int32_t) * (n)})
+#define OUT_INTS(n) ((struct compute_operand){COMPUTE_OUT, sizeof(int32_t) * (n)})
+#define OUT_DOUBLE  ((struct compute_operand){COMPUTE_OUT, sizeof(double)})
 
 static int dense_operands(const struct compute_op *op, struct compute_operand *out)
 {
@@ -55,10 +58,10 @@ int compute_operands(const struct compute_op *op, struct compute_operand out[COM
         out[0] = IN(n), out[1] = IN(n), out[2] = OUT(n);
         return 3;
     case COMPUTE_SOFTMAX_GRADIENT:
-        out[0] = IN(z), out[1] = IN(n), out[2] = OUT(z), out[3] = OUT(n), out[4] = OUT(n);
+        out[0] = IN(z), out[1] = IN_INTS(n), out[2] = OUT(z), out[3] = OUT(n), out[4] = OUT(n);
         return 5;
     case COMPUTE_SOFTMAX_LOSS:
-        out[0] = IN_OUT(z), out[1] = IN(n), out[2] = OUT(n), out[3] = OUT(n), out[4] = OUT(n);
+        out[0] = IN_OUT(z), out[1] = IN_INTS(n), out[2] = OUT(n), out[3] = OUT(n), out[4] = OUT_INTS(n);
         return 5;
     case COMPUTE_PROX_STEP:
         out[0] = IN(n), out[1] = IN_OUT(n), out[2] = IN(n);
@@ -68,7 +71,7 @@ int compute_operands(const struct compute_op *op, struct compute_operand out[COM
         return 3;
     case COMPUTE_DOT:
     case COMPUTE_SQUARED_DISTANCE:
-        out[0] = IN(n), out[1] = IN(n), out[2] = OUT(2); /* a double */
+        out[0] = IN(n), out[1] = IN(n), out[2] = OUT_DOUBLE;
         return 3;
     case COMPUTE_KIND_COUNT:
         break;
@@ -114,7 +117,7 @@ enum err compute_dense_gradient(struct compute *c, size_t rows, size_t inputs, s
 }
 
 enum err compute_dense_update(struct compute *c, size_t rows, size_t inputs, size_t outputs,
-                              float learning_rate, float mu, struct compute_slice x, struct compute_slice dz,
+                              real learning_rate, real mu, struct compute_slice x, struct compute_slice dz,
                               struct compute_slice w, struct compute_slice b, struct compute_slice w0,
                               struct compute_slice b0)
 {
@@ -141,7 +144,7 @@ enum err compute_relu_backward(struct compute *c, size_t n, struct compute_slice
     return compute_run(c, &op);
 }
 
-enum err compute_softmax_gradient(struct compute *c, size_t rows, size_t outputs, float scale,
+enum err compute_softmax_gradient(struct compute *c, size_t rows, size_t outputs, real scale,
                                   struct compute_slice z, struct compute_slice labels,
                                   struct compute_slice dz, struct compute_slice sums,
                                   struct compute_slice targets)
@@ -165,7 +168,7 @@ enum err compute_softmax_loss(struct compute *c, size_t rows, size_t outputs, st
     return compute_run(c, &op);
 }
 
-enum err compute_prox_step(struct compute *c, size_t n, float learning_rate, float mu, struct compute_slice g,
+enum err compute_prox_step(struct compute *c, size_t n, real learning_rate, real mu, struct compute_slice g,
                            struct compute_slice w, struct compute_slice w0)
 {
     const struct compute_op op = {
@@ -173,7 +176,7 @@ enum err compute_prox_step(struct compute *c, size_t n, float learning_rate, flo
     return compute_run(c, &op);
 }
 
-enum err compute_prox_gradient(struct compute *c, size_t n, float mu, struct compute_slice g,
+enum err compute_prox_gradient(struct compute *c, size_t n, real mu, struct compute_slice g,
                                struct compute_slice w, struct compute_slice w0)
 {
     const struct compute_op op = {.kind = COMPUTE_PROX_GRADIENT, .rows = n, .mu = mu, .arg = {g, w, w0}};

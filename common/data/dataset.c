@@ -217,7 +217,7 @@ static uint32_t row_at(const struct device_data *device, const uint32_t *rows, s
 #define ROWS_AHEAD 4
 
 void dataset_gather_apart(const struct dataset *d, const struct device_data *device, enum data_split split,
-                          size_t first, const uint32_t *indices, size_t n, float *out_x, size_t stride,
+                          size_t first, const uint32_t *indices, size_t n, real *out_x, size_t stride,
                           int32_t *out_y)
 {
     const struct pool *pool = &d->loaded.pool;
@@ -235,7 +235,7 @@ void dataset_gather_apart(const struct dataset *d, const struct device_data *dev
 }
 
 void dataset_gather(const struct dataset *d, const struct device_data *device, enum data_split split,
-                    size_t first, const uint32_t *indices, size_t n, float *out_x, int32_t *out_y)
+                    size_t first, const uint32_t *indices, size_t n, real *out_x, int32_t *out_y)
 {
     dataset_gather_apart(d, device, split, first, indices, n, out_x, d->loaded.pool.num_features, out_y);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include "common/base/err.h"
 #include "common/base/limits.h"
+#include "common/base/real.h"
 
 enum data_split { SPLIT_TRAIN, SPLIT_TEST };
 
@@ -40,10 +41,10 @@ const struct device_data *dataset_find(const struct dataset *d, int64_t ordinal)
  * [n][features] float32, standardised if the recipe says so; y is [n]. indices NULL means first, first+1, ...
  * first+n-1. */
 void dataset_gather(const struct dataset *d, const struct device_data *device, enum data_split split,
-                    size_t first, const uint32_t *indices, size_t n, float *out_x, int32_t *out_y);
+                    size_t first, const uint32_t *indices, size_t n, real *out_x, int32_t *out_y);
 /* The same with rows of x `stride` floats apart; what lies between them stays. */
 void dataset_gather_apart(const struct dataset *d, const struct device_data *device, enum data_split split,
-                          size_t first, const uint32_t *indices, size_t n, float *out_x, size_t stride,
+                          size_t first, const uint32_t *indices, size_t n, real *out_x, size_t stride,
                           int32_t *out_y);
 /* Examples per class of a device's train split; out has num_classes counts. */
 void dataset_label_counts(const struct dataset *d, const struct device_data *device, enum data_split split,

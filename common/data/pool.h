@@ -5,13 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "common/base/err.h"
+#include "common/base/real.h"
 
 struct pool {
     size_t num_rows, num_features; /* rows are numbered by uint32_t, so at most UINT32_MAX of them */
     int num_classes;
     int32_t *labels; /* [num_rows], each 0..num_classes-1 */
     /* Exactly one of these two is there, row-major [num_rows][num_features]. */
-    float *values;
+    real *values;
     uint8_t *bytes;
     /* With bytes, [num_features] each: feature j of a byte b is (b - mean[j]) * scale[j], in float. */
     float *mean, *scale;
@@ -38,7 +39,7 @@ enum err pool_scale(struct pool *p, enum pool_scaling scaling, struct fault *fau
 enum err pool_statistics(const struct pool *p, double *out_mean, double *out_std) MUST_CHECK;
 
 /* The features of one row as floats. */
-void pool_read(const struct pool *p, uint32_t row, float *out);
+void pool_read(const struct pool *p, uint32_t row, real *out);
 /* Asks the processor to fetch the row, which is read soon. */
 void pool_prefetch(const struct pool *p, uint32_t row);
 

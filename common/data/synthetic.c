@@ -83,10 +83,10 @@ static enum err draw_examples(const struct generator *g, uint64_t seed, size_t k
     rng_normals(rng_key(seed, RNG_SYNTHETIC_X, k, 0, 0), x, n * FEATURES);
     for (size_t i = 0; i < n; i++) {
         double *row = x + i * FEATURES;
-        float *values = out->pool.values + (first + i) * FEATURES;
+        real *values = out->pool.values + (first + i) * FEATURES;
         for (int j = 0; j < FEATURES; j++) {
             row[j] = g->mean[j] + g->sd[j] * row[j];
-            values[j] = (float)row[j];
+            values[j] = (real)row[j];
         }
         out->pool.labels[first + i] = label_of(g, row);
         out->shares.rows[first + i] = (uint32_t)(first + i);

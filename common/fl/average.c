@@ -31,17 +31,17 @@ void average_begin(struct average *a, size_t num_elements)
  * so that vectors of any length and no vectors at all give the same bits. The next group is fetched
  * meanwhile. */
 static inline __attribute__((always_inline)) void add_group(double *acc, size_t n, size_t count,
-                                                            const double *weights, const float *const *values,
-                                                            size_t first, const float *const *next)
+                                                            const double *weights, const real *const *values,
+                                                            size_t first, const real *const *next)
 {
-    typedef float float8 __attribute__((vector_size(32)));
+    typedef real real8 __attribute__((vector_size(8 * sizeof(real))));
     typedef double double8 __attribute__((vector_size(64)));
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
         double8 sum[2];
         memcpy(sum, acc + i, sizeof sum);
         for (size_t k = 0; k < count; k++) {
-            float8 v[2];
+            real8 v[2];
             memcpy(v, values[k] + first + i, sizeof v);
             sum[0] += weights[k] * __builtin_convertvector(v[0], double8);
             sum[1] += weights[k] * __builtin_convertvector(v[1], double8);
@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) void add_group(double *acc, size_t 
 
 /* Whole groups with constants, so that nothing is left of the loops over k. */
 static inline __attribute__((always_inline)) void add_all(double *acc, size_t n, size_t count,
-                                                          const double *weights, const float *const *values,
+                                                          const double *weights, const real *const *values,
                                                           size_t first)
 {
     size_t k = 0;
@@ -72,22 +72,22 @@ static inline __attribute__((always_inline)) void add_all(double *acc, size_t n,
 
 #if defined(__x86_64__)
 __attribute__((target("avx512f"))) static void add_avx512(double *acc, size_t n, size_t count,
-                                                          const double *weights, const float *const *values,
+                                                          const double *weights, const real *const *values,
                                                           size_t first)
 {
     add_all(acc, n, count, weights, values, first);
 }
 
 __attribute__((target("avx2"))) static void add_avx2(double *acc, size_t n, size_t count,
-                                                     const double *weights, const float *const *values,
+                                                     const double *weights, const real *const *values,
                                                      size_t first)
 {
     add_all(acc, n, count, weights, values, first);
 }
 #endif
 
-static void add_devices(double *acc, size_t n, size_t count, const double *weights,
-                        const float *const *values, size_t first)
+static void add_devices(double *acc, size_t n, size_t count, const double *weights, const real *const *values,
+                        size_t first)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f")) {
@@ -103,7 +103,7 @@ static void add_devices(double *acc, size_t n, size_t count, const double *weigh
 }
 
 void average_add(struct average *a, size_t count, const int64_t *ordinals, const double *weights,
-                 const float *const *values, size_t first)
+                 const real *const *values, size_t first)
 {
     for (size_t k = 0; k < count; k++) {
         if (ordinals[k] <= a->last_ordinal)
@@ -117,17 +117,17 @@ void average_add(struct average *a, size_t count, const int64_t *ordinals, const
     add_devices(a->acc, a->num_elements, count, weights, values, first);
 }
 
-enum err average_finish(const struct average *a, float *out)
+enum err average_finish(const struct average *a, real *out)
 {
     if (!(a->total > 0))
         return ERR_INVALID_UPDATE;
     for (size_t i = 0; i < a->num_elements; i++)
-        out[i] = (float)(a->acc[i] / a->total);
+        out[i] = (real)(a->acc[i] / a->total);
     return ERR_OK;
 }
 
-enum err average_blocks(const int64_t *ordinals, const double *weights, const float *const *values,
-                        size_t num_devices, size_t num_params, float *out)
+enum err average_blocks(const int64_t *ordinals, const double *weights, const real *const *values,
+                        size_t num_devices, size_t num_params, real *out)
 {
     struct average a;
     enum err err = average_init(&a, AVERAGE_RANGE);

@@ -1,6 +1,6 @@
 /* The weighted average of flat parameter blocks [FedAvg, arXiv 1602.05629, algorithm 1; arXiv 1812.06127,
  * section 3]: w = sum_k n_k w_k / sum_k n_k    over the devices that reported. Per element `acc += n *
- * (double)w` from 0 in ascending ordinal, then `w = (float)(acc / n_total)`: the same bits whatever the
+ * (double)w` from 0 in ascending ordinal, then `w = (real)(acc / n_total)`: the same bits whatever the
  * arrival order, the number of threads or the size of the pieces. A caller with a large model goes through it
  * range by range: begin, add for each device, finish; ranges are independent and may run on different
  * threads, each with its own struct average. */
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "common/base/err.h"
+#include "common/base/real.h"
 
 /* Elements of a range that keep the accumulator in the cache. Any size gives the same result. */
 #define AVERAGE_RANGE ((size_t)4096)
@@ -34,14 +35,14 @@ void average_begin(struct average *a, size_t num_elements);
  * sums; the bits are the same. Ordinals must ascend within a range (a broken invariant otherwise); weights
  * are finite and >= 0, usually from average_weights. */
 void average_add(struct average *a, size_t count, const int64_t *ordinals, const double *weights,
-                 const float *const *values, size_t first);
+                 const real *const *values, size_t first);
 /* The average of the range. ERR_INVALID_UPDATE where nothing was added or all weights were 0: the model must
  * stay. */
-enum err average_finish(const struct average *a, float *out) MUST_CHECK;
+enum err average_finish(const struct average *a, real *out) MUST_CHECK;
 
 /* The same over whole blocks in memory. values[k] has num_params floats; ordinals ascend. */
-enum err average_blocks(const int64_t *ordinals, const double *weights, const float *const *values,
-                        size_t num_devices, size_t num_params, float *out) MUST_CHECK;
+enum err average_blocks(const int64_t *ordinals, const double *weights, const real *const *values,
+                        size_t num_devices, size_t num_params, real *out) MUST_CHECK;
 
 enum weighting { WEIGHTING_NUM_EXAMPLES, WEIGHTING_UNIFORM };
 

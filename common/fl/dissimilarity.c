@@ -35,7 +35,7 @@ void dissimilarity_begin(struct dissimilarity *d, size_t num_elements)
     memset(d->uniform, 0, num_elements * sizeof *d->uniform);
 }
 
-void dissimilarity_add(struct dissimilarity *d, int64_t ordinal, int64_t num_examples, const float *gradient)
+void dissimilarity_add(struct dissimilarity *d, int64_t ordinal, int64_t num_examples, const real *gradient)
 {
     double n = (double)num_examples, square = 0;
     if (ordinal <= d->last_ordinal || num_examples <= 0)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "common/base/err.h"
+#include "common/base/real.h"
 
 struct dissimilarity {
     double *weighted, *uniform; /* sums of n_k g_k and of g_k over the range; owned */
@@ -33,7 +34,7 @@ void dissimilarity_release(struct dissimilarity *d);
 void dissimilarity_begin(struct dissimilarity *d,
                          size_t num_elements); /* a range, at most `capacity` elements */
 /* The range of one device's gradient; ordinals ascend; num_examples > 0. */
-void dissimilarity_add(struct dissimilarity *d, int64_t ordinal, int64_t num_examples, const float *gradient);
+void dissimilarity_add(struct dissimilarity *d, int64_t ordinal, int64_t num_examples, const real *gradient);
 void dissimilarity_end(struct dissimilarity *d);
 /* ERR_INVALID_UPDATE when no gradient was added. */
 enum err dissimilarity_finish(const struct dissimilarity *d, struct dissimilarity_result *out) MUST_CHECK;

@@ -4,25 +4,24 @@
 
 enum { ROWS_AT_ONCE = 256 };
 
-enum err loss_gradient(struct compute *c, size_t rows, size_t num_classes, float scale,
+enum err loss_gradient(struct compute *c, size_t rows, size_t num_classes, real scale,
                        struct compute_slice logits, struct compute_slice labels,
                        struct compute_slice d_logits, struct compute_slice rows_loss)
 {
     return compute_softmax_gradient(c, rows, num_classes, scale, logits, labels, d_logits, rows_loss,
-                                    compute_at(rows_loss, rows * sizeof(float)));
+                                    compute_at(rows_loss, rows * sizeof(real)));
 }
 
 enum err loss_sum(struct compute *c, size_t rows, struct compute_slice rows_loss, double *out_sum)
 {
-    float sums[ROWS_AT_ONCE], targets[ROWS_AT_ONCE];
+    real sums[ROWS_AT_ONCE], targets[ROWS_AT_ONCE];
     double total = 0;
     for (size_t from = 0; from < rows; from += ROWS_AT_ONCE) {
         size_t some = rows - from < ROWS_AT_ONCE ? rows - from : ROWS_AT_ONCE;
-        enum err err =
-            compute_read(c, compute_at(rows_loss, from * sizeof(float)), sums, some * sizeof(float));
+        enum err err = compute_read(c, compute_at(rows_loss, from * sizeof(real)), sums, some * sizeof(real));
         if (!err)
-            err = compute_read(c, compute_at(rows_loss, (rows + from) * sizeof(float)), targets,
-                               some * sizeof(float));
+            err = compute_read(c, compute_at(rows_loss, (rows + from) * sizeof(real)), targets,
+                               some * sizeof(real));
         if (err)
             return err;
         for (size_t r = 0; r < some; r++)
@@ -39,7 +38,7 @@ enum err loss_evaluate(struct compute *c, size_t rows, size_t num_classes, struc
     int32_t is_correct[ROWS_AT_ONCE];
     int64_t total = 0;
     enum err err = compute_softmax_loss(c, rows, num_classes, logits, labels, rows_loss,
-                                        compute_at(rows_loss, rows * sizeof(float)), correct);
+                                        compute_at(rows_loss, rows * sizeof(real)), correct);
     if (!err)
         err = loss_sum(c, rows, rows_loss, out_loss_sum);
     for (size_t from = 0; !err && from < rows; from += ROWS_AT_ONCE) {

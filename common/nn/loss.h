@@ -8,7 +8,7 @@
  * (compute.h), taken only where somebody asks. */
 
 /* d_logits = scale * grad of the sum of the rows' losses */
-enum err loss_gradient(struct compute *c, size_t rows, size_t num_classes, float scale,
+enum err loss_gradient(struct compute *c, size_t rows, size_t num_classes, real scale,
                        struct compute_slice logits, struct compute_slice labels,
                        struct compute_slice d_logits, struct compute_slice rows_loss) MUST_CHECK;
 /* The loss summed in double in row order, and how many rows have their label as first largest logit. Destroys

@@ -17,7 +17,7 @@ struct model {
     struct model_tensor *tensors;
     size_t num_tensors;
     size_t first_trained; /* index of the first layer with weights */
-    float *staged_x;      /* NULL where the batch lies in the CPU's reach */
+    real *staged_x;       /* NULL where the batch lies in the CPU's reach */
     int32_t *staged_labels;
     size_t last_rows; /* of the last step's batch */
 };
@@ -64,7 +64,7 @@ static struct compute_slice block_slice(const struct model *m, enum model_block 
 /* Padding is 0 in every block, so that it adds nothing to sums over blocks. */
 static size_t block_floats(const struct model *m)
 {
-    return m->memory.block_bytes / sizeof(float);
+    return m->memory.block_bytes / sizeof(real);
 }
 
 static enum err take_memory(struct model *m)
@@ -126,7 +126,7 @@ void model_free(struct model *m)
     free(m);
 }
 
-enum err model_write(struct model *m, enum model_block block, const float *params)
+enum err model_write(struct model *m, enum model_block block, const real *params)
 {
     enum err err = ERR_OK;
     for (size_t i = 0; !err && i < m->num_tensors; i++) {
@@ -137,7 +137,7 @@ enum err model_write(struct model *m, enum model_block block, const float *param
     return err;
 }
 
-enum err model_read(struct model *m, enum model_block block, float *out_params)
+enum err model_read(struct model *m, enum model_block block, real *out_params)
 {
     enum err err = ERR_OK;
     for (size_t i = 0; !err && i < m->num_tensors; i++) {
@@ -148,7 +148,7 @@ enum err model_read(struct model *m, enum model_block block, float *out_params)
     return err;
 }
 
-float *model_batch_x(struct model *m)
+real *model_batch_x(struct model *m)
 {
     return m->staged_x ? m->staged_x : compute_host(m->compute, at(m, m->memory.x));
 }
@@ -170,7 +170,7 @@ enum err model_batch_ready(struct model *m, size_t rows)
     if (!m->staged_x)
         return ERR_OK;
     enum err err =
-        compute_write(m->compute, at(m, m->memory.x), m->staged_x, rows * m->batch_stride * sizeof(float));
+        compute_write(m->compute, at(m, m->memory.x), m->staged_x, rows * m->batch_stride * sizeof(real));
     if (!err)
         err = compute_write(m->compute, at(m, m->memory.labels), m->staged_labels, rows * sizeof(int32_t));
     return err;
@@ -248,7 +248,7 @@ enum err model_step(struct model *m, size_t rows, const struct sgd *sgd)
     enum err err = forward(m, rows, goal.params);
     if (!err)
         err =
-            loss_gradient(m->compute, rows, m->num_classes, 1.0f / (float)rows, logits(m),
+            loss_gradient(m->compute, rows, m->num_classes, 1 / (real)rows, logits(m),
                           at(m, m->memory.labels), at(m, m->memory.deltas[0]), at(m, m->memory.step_losses));
     if (!err)
         err = backward(m, rows, &goal);
@@ -274,7 +274,7 @@ enum err model_evaluate(struct model *m, enum model_block block, size_t rows, do
     return err;
 }
 
-enum err model_gradient(struct model *m, enum model_block block, size_t rows, float scale, bool accumulate)
+enum err model_gradient(struct model *m, enum model_block block, size_t rows, real scale, bool accumulate)
 {
     const struct backward_goal goal = {.params = block_slice(m, block), .accumulate = accumulate};
     enum err err = forward(m, rows, goal.params);
@@ -286,7 +286,7 @@ enum err model_gradient(struct model *m, enum model_block block, size_t rows, fl
     return err;
 }
 
-enum err model_add_proximal(struct model *m, float mu)
+enum err model_add_proximal(struct model *m, real mu)
 {
     return compute_prox_gradient(m->compute, block_floats(m), mu, block_slice(m, MODEL_GRADIENT),
                                  block_slice(m, MODEL_WEIGHTS), block_slice(m, MODEL_ANCHOR));

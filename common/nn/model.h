@@ -30,12 +30,12 @@ enum err model_new(const struct arch *arch, struct compute *compute, size_t max_
                    struct fault *fault) MUST_CHECK;
 void model_free(struct model *m);
 
-enum err model_write(struct model *m, enum model_block block, const float *params) MUST_CHECK;
-enum err model_read(struct model *m, enum model_block block, float *out_params) MUST_CHECK;
+enum err model_write(struct model *m, enum model_block block, const real *params) MUST_CHECK;
+enum err model_read(struct model *m, enum model_block block, real *out_params) MUST_CHECK;
 /* Where to put a batch: x [rows, features], rows model_batch_stride floats apart, and labels [rows]; what
  * lies behind a row's features stays as it is. They may be staging memory: model_batch_ready hands `rows` of
  * them over to the backend. */
-float *model_batch_x(struct model *m);
+real *model_batch_x(struct model *m);
 size_t model_batch_stride(const struct model *m);
 int32_t *model_batch_labels(struct model *m);
 enum err model_batch_ready(struct model *m, size_t rows) MUST_CHECK;
@@ -49,10 +49,10 @@ enum err model_last_loss(struct model *m, double *out) MUST_CHECK;
 enum err model_evaluate(struct model *m, enum model_block block, size_t rows, double *out_loss_sum,
                         int64_t *out_num_correct) MUST_CHECK;
 /* GRADIENT = (or += with accumulate) scale * sum over the batch of grad loss, at a block's weights. */
-enum err model_gradient(struct model *m, enum model_block block, size_t rows, float scale,
+enum err model_gradient(struct model *m, enum model_block block, size_t rows, real scale,
                         bool accumulate) MUST_CHECK;
 /* GRADIENT += mu (WEIGHTS - ANCHOR) */
-enum err model_add_proximal(struct model *m, float mu) MUST_CHECK;
+enum err model_add_proximal(struct model *m, real mu) MUST_CHECK;
 enum err model_gradient_norm(struct model *m, double *out) MUST_CHECK; /* ||GRADIENT||_2 */
 enum err model_distance(struct model *m, double *out) MUST_CHECK;      /* ||WEIGHTS - ANCHOR||_2 */
 

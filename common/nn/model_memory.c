@@ -25,7 +25,7 @@ static size_t take_matrix(struct plan *p, size_t rows, size_t width)
         p->overflows = true;
         return 0;
     }
-    return take(p, rows, compute_stride(width), sizeof(float));
+    return take(p, rows, compute_stride(width), sizeof(real));
 }
 
 /* One block of parameters, as if it were the first. */
@@ -76,9 +76,9 @@ enum err model_memory_plan(const struct arch *arch, size_t max_rows, struct mode
     out->x = take_matrix(&p, max_rows, (size_t)arch->num_features);
     out->labels = take(&p, max_rows, 1, sizeof(int32_t));
     plan_layers(&p, arch, max_rows, out, out_activations);
-    out->losses = take(&p, max_rows, 2, sizeof(float));
+    out->losses = take(&p, max_rows, 2, sizeof(real));
     out->correct = take(&p, max_rows, 1, sizeof(int32_t));
-    out->step_losses = take(&p, max_rows, 2, sizeof(float));
+    out->step_losses = take(&p, max_rows, 2, sizeof(real));
     out->scalar = take(&p, 1, 1, sizeof(double));
     out->total_bytes = p.used;
     if (p.overflows)

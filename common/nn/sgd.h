@@ -4,9 +4,11 @@
 #ifndef FEDLANE_NN_SGD_H
 #define FEDLANE_NN_SGD_H
 
+#include "common/base/real.h"
+
 struct sgd {
-    float learning_rate;
-    float proximal_mu; /* 0 is plain SGD, bit for bit */
+    real learning_rate;
+    real proximal_mu; /* 0 is plain SGD, bit for bit */
 };
 
 #endif

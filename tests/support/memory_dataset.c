@@ -9,7 +9,7 @@ enum { MOST_DEVICES = 64 };
 
 struct memory_device {
     struct device_data data;
-    float *x;
+    real *x;
     int32_t *y;
 };
 
@@ -39,8 +39,8 @@ void dataset_free(struct dataset *d)
     free(d);
 }
 
-void memory_dataset_add(struct dataset *d, int64_t ordinal, const float *x, const int32_t *y,
-                        size_t num_train, size_t num_test)
+void memory_dataset_add(struct dataset *d, int64_t ordinal, const real *x, const int32_t *y, size_t num_train,
+                        size_t num_test)
 {
     size_t n = num_train + num_test;
     ck_assert_uint_lt(d->num_devices, MOST_DEVICES);
@@ -60,13 +60,13 @@ void memory_dataset_add_random(struct dataset *d, int64_t ordinal, size_t num_tr
 {
     size_t n = num_train + num_test, f = d->num_features, classes = (size_t)d->num_classes;
     uint64_t features = rng_key(77, RNG_MISC, (uint64_t)ordinal, 0, 0), rule = rng_key(78, RNG_MISC, 0, 0, 0);
-    float *x = calloc(n * f + 1, sizeof *x);
+    real *x = calloc(n * f + 1, sizeof *x);
     int32_t *y = calloc(n + 1, sizeof *y);
     ck_assert(x && y);
     for (size_t i = 0; i < n; i++) {
         double best = 0;
         for (size_t j = 0; j < f; j++)
-            x[i * f + j] = (float)rng_normal(features, i * f + j);
+            x[i * f + j] = (real)rng_normal(features, i * f + j);
         for (size_t c = 0; c < classes; c++) {
             double score = 0;
             for (size_t j = 0; j < f; j++)
@@ -82,11 +82,11 @@ void memory_dataset_add_random(struct dataset *d, int64_t ordinal, size_t num_tr
     free(y);
 }
 
-static size_t read_examples(const json_t *rows, const json_t *labels, size_t from, float *x, int32_t *y)
+static size_t read_examples(const json_t *rows, const json_t *labels, size_t from, real *x, int32_t *y)
 {
     for (size_t i = 0; i < json_array_size(rows); i++) {
         for (size_t j = 0; j < 4; j++)
-            x[4 * (from + i) + j] = (float)json_number_value(json_array_get(json_array_get(rows, i), j));
+            x[4 * (from + i) + j] = (real)json_number_value(json_array_get(json_array_get(rows, i), j));
         y[from + i] = (int32_t)json_integer_value(json_array_get(labels, i));
     }
     return json_array_size(rows);
@@ -98,7 +98,7 @@ struct dataset *memory_dataset_tiny(const json_t *golden)
     struct dataset *d = memory_dataset_new(4, 3);
     for (size_t k = 0; k < json_array_size(devices); k++) {
         const json_t *device = json_array_get(devices, k);
-        float x[4 * 32];
+        real x[4 * 32];
         int32_t y[32];
         size_t train =
             read_examples(json_object_get(device, "x_train"), json_object_get(device, "y_train"), 0, x, y);
@@ -151,7 +151,7 @@ const struct device_data *dataset_find(const struct dataset *d, int64_t ordinal)
 }
 
 void dataset_gather_apart(const struct dataset *d, const struct device_data *device, enum data_split split,
-                          size_t first, const uint32_t *indices, size_t n, float *out_x, size_t stride,
+                          size_t first, const uint32_t *indices, size_t n, real *out_x, size_t stride,
                           int32_t *out_y)
 {
     const struct memory_device *from = (const struct memory_device *)(const void *)device;
@@ -167,7 +167,7 @@ void dataset_gather_apart(const struct dataset *d, const struct device_data *dev
 }
 
 void dataset_gather(const struct dataset *d, const struct device_data *device, enum data_split split,
-                    size_t first, const uint32_t *indices, size_t n, float *out_x, int32_t *out_y)
+                    size_t first, const uint32_t *indices, size_t n, real *out_x, int32_t *out_y)
 {
     dataset_gather_apart(d, device, split, first, indices, n, out_x, d->num_features, out_y);
 }

@@ -3,14 +3,14 @@
 void reference_dense_forward(const struct compute_op *op)
 {
     size_t inputs = compute_stride(op->inputs), outputs = compute_stride(op->outputs);
-    const float *x = compute_arg(op, 0), *w = compute_arg(op, 1), *b = compute_arg(op, 2);
-    float *z = compute_arg(op, 3);
+    const real *x = compute_arg(op, 0), *w = compute_arg(op, 1), *b = compute_arg(op, 2);
+    real *z = compute_arg(op, 3);
     for (size_t r = 0; r < op->rows; r++) {
         for (size_t c = 0; c < op->outputs; c++) {
             double sum = (double)b[c];
             for (size_t j = 0; j < op->inputs; j++)
                 sum += (double)x[r * inputs + j] * (double)w[c * inputs + j];
-            z[r * outputs + c] = (float)sum;
+            z[r * outputs + c] = (real)sum;
         }
     }
     reference_pad(z, op->rows, op->outputs);
@@ -19,21 +19,20 @@ void reference_dense_forward(const struct compute_op *op)
 void reference_dense_input_gradient(const struct compute_op *op)
 {
     size_t inputs = compute_stride(op->inputs), outputs = compute_stride(op->outputs);
-    const float *dz = compute_arg(op, 0), *w = compute_arg(op, 1);
-    float *dx = compute_arg(op, 2);
+    const real *dz = compute_arg(op, 0), *w = compute_arg(op, 1);
+    real *dx = compute_arg(op, 2);
     for (size_t r = 0; r < op->rows; r++) {
         for (size_t j = 0; j < op->inputs; j++) {
             double sum = 0;
             for (size_t c = 0; c < op->outputs; c++)
                 sum += (double)dz[r * outputs + c] * (double)w[c * inputs + j];
-            dx[r * inputs + j] = (float)sum;
+            dx[r * inputs + j] = (real)sum;
         }
     }
     reference_pad(dx, op->rows, op->inputs);
 }
 
-static double weight_gradient(const struct compute_op *op, const float *x, const float *dz, size_t c,
-                              size_t j)
+static double weight_gradient(const struct compute_op *op, const real *x, const real *dz, size_t c, size_t j)
 {
     size_t inputs = compute_stride(op->inputs), outputs = compute_stride(op->outputs);
     double sum = 0;
@@ -42,7 +41,7 @@ static double weight_gradient(const struct compute_op *op, const float *x, const
     return sum;
 }
 
-static double bias_gradient(const struct compute_op *op, const float *dz, size_t c)
+static double bias_gradient(const struct compute_op *op, const real *dz, size_t c)
 {
     size_t outputs = compute_stride(op->outputs);
     double sum = 0;
@@ -51,16 +50,16 @@ static double bias_gradient(const struct compute_op *op, const float *dz, size_t
     return sum;
 }
 
-static void put(float *to, double gradient, bool accumulate)
+static void put(real *to, double gradient, bool accumulate)
 {
-    *to = (float)(accumulate ? (double)*to + gradient : gradient);
+    *to = (real)(accumulate ? (double)*to + gradient : gradient);
 }
 
 void reference_dense_gradient(const struct compute_op *op)
 {
     size_t inputs = compute_stride(op->inputs);
-    const float *x = compute_arg(op, 0), *dz = compute_arg(op, 1);
-    float *dw = compute_arg(op, 2), *db = compute_arg(op, 3);
+    const real *x = compute_arg(op, 0), *dz = compute_arg(op, 1);
+    real *dw = compute_arg(op, 2), *db = compute_arg(op, 3);
     for (size_t c = 0; c < op->outputs; c++) {
         for (size_t j = 0; j < op->inputs; j++)
             put(&dw[c * inputs + j], weight_gradient(op, x, dz, c, j), op->accumulate);
@@ -70,18 +69,18 @@ void reference_dense_gradient(const struct compute_op *op)
     reference_pad(db, 1, op->outputs);
 }
 
-static void step(const struct compute_op *op, float *w, float w0, double gradient)
+static void step(const struct compute_op *op, real *w, real w0, double gradient)
 {
     double h = gradient + (double)op->mu * ((double)*w - (double)w0);
-    *w = (float)((double)*w - (double)op->learning_rate * h);
+    *w = (real)((double)*w - (double)op->learning_rate * h);
 }
 
 void reference_dense_update(const struct compute_op *op)
 {
     size_t inputs = compute_stride(op->inputs);
-    const float *x = compute_arg(op, 0), *dz = compute_arg(op, 1);
-    float *w = compute_arg(op, 2), *b = compute_arg(op, 3);
-    const float *w0 = compute_arg(op, 4), *b0 = compute_arg(op, 5);
+    const real *x = compute_arg(op, 0), *dz = compute_arg(op, 1);
+    real *w = compute_arg(op, 2), *b = compute_arg(op, 3);
+    const real *w0 = compute_arg(op, 4), *b0 = compute_arg(op, 5);
     for (size_t c = 0; c < op->outputs; c++) {
         for (size_t j = 0; j < op->inputs; j++) {
             size_t i = c * inputs + j;
@@ -93,8 +92,8 @@ void reference_dense_update(const struct compute_op *op)
 
 void reference_prox_step(const struct compute_op *op)
 {
-    const float *g = compute_arg(op, 0), *w0 = compute_arg(op, 2);
-    float *w = compute_arg(op, 1);
+    const real *g = compute_arg(op, 0), *w0 = compute_arg(op, 2);
+    real *w = compute_arg(op, 1);
     for (size_t i = 0; i < op->rows; i++)
         step(op, &w[i], w0[i], (double)g[i]);
 }

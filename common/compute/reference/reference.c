@@ -15,7 +15,7 @@ static void (*const operations[COMPUTE_KIND_COUNT])(const struct compute_op *op)
     [COMPUTE_SQUARED_DISTANCE] = reference_squared_distance,
 };
 
-void reference_pad(float *matrix, size_t rows, size_t width)
+void reference_pad(real *matrix, size_t rows, size_t width)
 {
     size_t stride = compute_stride(width);
     for (size_t r = 0; r < rows; r++) {

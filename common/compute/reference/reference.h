@@ -5,7 +5,7 @@
 #include "common/compute/compute_impl.h"
 
 /* Makes the padding 0. */
-void reference_pad(float *matrix, size_t rows, size_t width);
+void reference_pad(real *matrix, size_t rows, size_t width);
 
 void reference_dense_forward(const struct compute_op *op);
 void reference_dense_input_gradient(const struct compute_op *op);

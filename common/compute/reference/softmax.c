@@ -1,7 +1,7 @@
 #include <math.h>
 #include "common/compute/reference/reference.h"
 
-static size_t first_largest(const float *z, size_t n)
+static size_t first_largest(const real *z, size_t n)
 {
     size_t best = 0;
     for (size_t c = 1; c < n; c++) {
@@ -11,7 +11,7 @@ static size_t first_largest(const float *z, size_t n)
     return best;
 }
 
-static double sum_of_exponentials(const float *z, size_t n, float shift)
+static double sum_of_exponentials(const real *z, size_t n, real shift)
 {
     double sum = 0;
     for (size_t c = 0; c < n; c++)
@@ -22,19 +22,19 @@ static double sum_of_exponentials(const float *z, size_t n, float shift)
 void reference_softmax_gradient(const struct compute_op *op)
 {
     size_t stride = compute_stride(op->outputs);
-    const float *z = compute_arg(op, 0);
+    const real *z = compute_arg(op, 0);
     const int32_t *labels = compute_arg(op, 1);
-    float *dz = compute_arg(op, 2), *sums = compute_arg(op, 3), *targets = compute_arg(op, 4);
+    real *dz = compute_arg(op, 2), *sums = compute_arg(op, 3), *targets = compute_arg(op, 4);
     for (size_t r = 0; r < op->rows; r++) {
-        const float *row = z + r * stride;
+        const real *row = z + r * stride;
         size_t label = (size_t)labels[r];
-        float shift = row[first_largest(row, op->outputs)];
+        real shift = row[first_largest(row, op->outputs)];
         double sum = sum_of_exponentials(row, op->outputs, shift);
-        sums[r] = (float)sum;
+        sums[r] = (real)sum;
         targets[r] = row[label] - shift;
         for (size_t c = 0; c < op->outputs; c++) {
             double p = exp((double)row[c] - (double)shift) / sum;
-            dz[r * stride + c] = (float)((double)op->scale * (p - (c == label ? 1 : 0)));
+            dz[r * stride + c] = (real)((double)op->scale * (p - (c == label ? 1 : 0)));
         }
     }
     reference_pad(dz, op->rows, op->outputs);
@@ -43,14 +43,14 @@ void reference_softmax_gradient(const struct compute_op *op)
 void reference_softmax_loss(const struct compute_op *op)
 {
     size_t stride = compute_stride(op->outputs);
-    const float *z = compute_arg(op, 0);
+    const real *z = compute_arg(op, 0);
     const int32_t *labels = compute_arg(op, 1);
-    float *sums = compute_arg(op, 2), *targets = compute_arg(op, 3);
+    real *sums = compute_arg(op, 2), *targets = compute_arg(op, 3);
     int32_t *correct = compute_arg(op, 4);
     for (size_t r = 0; r < op->rows; r++) {
-        const float *row = z + r * stride;
+        const real *row = z + r * stride;
         size_t label = (size_t)labels[r], best = first_largest(row, op->outputs);
-        sums[r] = (float)sum_of_exponentials(row, op->outputs, row[best]);
+        sums[r] = (real)sum_of_exponentials(row, op->outputs, row[best]);
         targets[r] = row[label] - row[best];
         correct[r] = best == label && !isnan(row[label]);
     }

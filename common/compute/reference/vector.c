@@ -2,31 +2,31 @@
 
 void reference_relu_forward(const struct compute_op *op)
 {
-    const float *x = compute_arg(op, 0);
-    float *y = compute_arg(op, 1);
+    const real *x = compute_arg(op, 0);
+    real *y = compute_arg(op, 1);
     for (size_t i = 0; i < op->rows; i++)
         y[i] = x[i] < 0 ? 0 : x[i];
 }
 
 void reference_relu_backward(const struct compute_op *op)
 {
-    const float *y = compute_arg(op, 0), *dy = compute_arg(op, 1);
-    float *dx = compute_arg(op, 2);
+    const real *y = compute_arg(op, 0), *dy = compute_arg(op, 1);
+    real *dx = compute_arg(op, 2);
     for (size_t i = 0; i < op->rows; i++)
         dx[i] = y[i] > 0 ? dy[i] : 0;
 }
 
 void reference_prox_gradient(const struct compute_op *op)
 {
-    const float *w = compute_arg(op, 1), *w0 = compute_arg(op, 2);
-    float *g = compute_arg(op, 0);
+    const real *w = compute_arg(op, 1), *w0 = compute_arg(op, 2);
+    real *g = compute_arg(op, 0);
     for (size_t i = 0; i < op->rows; i++)
-        g[i] = (float)((double)g[i] + (double)op->mu * ((double)w[i] - (double)w0[i]));
+        g[i] = (real)((double)g[i] + (double)op->mu * ((double)w[i] - (double)w0[i]));
 }
 
 void reference_dot(const struct compute_op *op)
 {
-    const float *a = compute_arg(op, 0), *b = compute_arg(op, 1);
+    const real *a = compute_arg(op, 0), *b = compute_arg(op, 1);
     double *out = compute_arg(op, 2), sum = 0;
     for (size_t i = 0; i < op->rows; i++)
         sum += (double)a[i] * (double)b[i];
@@ -35,7 +35,7 @@ void reference_dot(const struct compute_op *op)
 
 void reference_squared_distance(const struct compute_op *op)
 {
-    const float *a = compute_arg(op, 0), *b = compute_arg(op, 1);
+    const real *a = compute_arg(op, 0), *b = compute_arg(op, 1);
     double *out = compute_arg(op, 2), sum = 0;
     for (size_t i = 0; i < op->rows; i++) {
         double difference = (double)a[i] - (double)b[i];

@@ -38,7 +38,7 @@ struct bench {
     struct dataset *data;
     struct trainer *trainer;
     size_t n;
-    float *w, *blocks[K];
+    real *w, *blocks[K];
 };
 
 static void open_bench(struct bench *b)
@@ -81,7 +81,7 @@ static struct result evaluate(struct bench *b)
     return (struct result){loss / examples, correct / tests};
 }
 
-static void train(struct bench *b, int64_t round, int64_t ordinal, int64_t steps, double mu, float *out)
+static void train(struct bench *b, int64_t round, int64_t ordinal, int64_t steps, double mu, real *out)
 {
     const struct train_job job = {.ordinal = ordinal,
                                   .round = round,
@@ -143,7 +143,7 @@ static void run_round(struct bench *b, int64_t round, double mu)
         train(b, round, ordinals[i], steps[i], mu, b->blocks[i]);
     }
     ck_assert_int_eq(average_weights(WEIGHTING_NUM_EXAMPLES, 1, examples, n, weights, NULL), ERR_OK);
-    ck_assert_int_eq(average_blocks(ordinals, weights, (const float *const *)b->blocks, n, b->n, b->w),
+    ck_assert_int_eq(average_blocks(ordinals, weights, (const real *const *)b->blocks, n, b->n, b->w),
                      ERR_OK);
 }
 
@@ -173,6 +173,40 @@ static bool run(const struct experiment *e, struct result *out)
     return true;
 }
 
+static struct experiment synthetic(double mu)
+{
+    return (struct experiment){.data = "{\"source\": \"synthetic\", \"alpha\": 1, \"beta\": 1}",
+                               .features = 60,
+                               .rounds = 200,
+                               .seed = 6,
+                               .learning_rate = 0.01,
+                               .straggler_fraction = 0.9,
+                               .mu = mu};
+}
+
+#ifdef FEDLANE_FLOAT64
+/* Two hundred rounds to the last digits, or ten. */
+START_TEST(test_synthetic_in_float64)
+{
+    json_t *root = unit_golden("paper_golden.json");
+    const json_t *golden = json_object_get(
+        json_object_get(json_object_get(json_object_get(root, "datasets"), "synthetic_1_1"), "runs"),
+        "fedprox_mu1_strag90");
+    struct experiment e = synthetic(1);
+    struct result r;
+    e.seed = 1;
+    e.rounds = unit_is_full() ? 200 : 10;
+    const json_t *losses =
+        json_object_get(golden, unit_is_full() ? "final_train_loss_per_seed" : "train_loss_round10_per_seed");
+    ck_assert(run(&e, &r));
+    double expected = json_number_value(json_array_get(losses, 0));
+    (void)printf("%lld rounds: loss off by %.2g\n", (long long)e.rounds, r.train_loss - expected);
+    ck_assert_msg(fabs(r.train_loss - expected) <= 1e-9, "loss %.15f, expected %.15f", r.train_loss,
+                  expected);
+    json_decref(root);
+}
+END_TEST
+#else
 static void ck_final(const json_t *runs, const char *name, size_t seed_index, const struct experiment *e)
 {
     const json_t *golden = json_object_get(runs, name);
@@ -190,17 +224,6 @@ static void ck_final(const json_t *runs, const char *name, size_t seed_index, co
                   loss);
     ck_assert_msg(fabs(r.test_accuracy - accuracy) <= 0.0015, "%s: accuracy %.6f, expected %.6f", name,
                   r.test_accuracy, accuracy);
-}
-
-static struct experiment synthetic(double mu)
-{
-    return (struct experiment){.data = "{\"source\": \"synthetic\", \"alpha\": 1, \"beta\": 1}",
-                               .features = 60,
-                               .rounds = 200,
-                               .seed = 6,
-                               .learning_rate = 0.01,
-                               .straggler_fraction = 0.9,
-                               .mu = mu};
 }
 
 START_TEST(test_synthetic)
@@ -238,13 +261,19 @@ START_TEST(test_fashion_mnist)
 }
 END_TEST
 
+#endif
+
 int main(void)
 {
     Suite *suite = suite_create("paper");
     TCase *tc = tcase_create("paper");
     tcase_set_timeout(tc, 600);
+#ifdef FEDLANE_FLOAT64
+    tcase_add_test(tc, test_synthetic_in_float64);
+#else
     tcase_add_loop_test(tc, test_synthetic, 0, NUM_SYNTHETIC);
     tcase_add_loop_test(tc, test_fashion_mnist, 0, NUM_FASHION_MNIST);
+#endif
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,5 +1,7 @@
 if HAVE_CHECK
 TRAINER_TESTS = \
+	tests/bin/test_float64_paper \
+	tests/bin/test_float64_trainer \
 	tests/bin/test_no_allocation \
 	tests/bin/test_paper \
 	tests/bin/test_trainer
@@ -20,4 +22,36 @@ tests_bin_test_no_allocation_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_no_allocation_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc
 tests_bin_test_no_allocation_LDADD = libfedlane-trainer.a $(NN_LIBS) $(CHECK_LIBS)
+
+# The trainer and what it computes with once more in float64, on the plain backend.
+check_LIBRARIES += tests/libfedlane-float64.a
+tests_libfedlane_float64_a_SOURCES = \
+	common/compute/compute.c \
+	common/compute/compute_ops.c \
+	common/compute/host_memory.c \
+	common/compute/reference/dense.c \
+	common/compute/reference/reference.c \
+	common/compute/reference/softmax.c \
+	common/compute/reference/vector.c \
+	common/data/synthetic.c \
+	common/fl/average.c \
+	common/fl/dissimilarity.c \
+	common/nn/dense.c \
+	common/nn/layer.c \
+	common/nn/loss.c \
+	common/nn/model.c \
+	common/nn/model_memory.c \
+	common/nn/relu.c \
+	worker/trainer_local.c
+tests_libfedlane_float64_a_CPPFLAGS = $(AM_CPPFLAGS) -DFEDLANE_FLOAT64
+
+tests_bin_test_float64_trainer_SOURCES = $(tests_bin_test_trainer_SOURCES)
+tests_bin_test_float64_trainer_CPPFLAGS = $(tests_libfedlane_float64_a_CPPFLAGS)
+tests_bin_test_float64_trainer_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_float64_trainer_LDADD = tests/libfedlane-float64.a $(FL_LIBS) $(CHECK_LIBS)
+
+tests_bin_test_float64_paper_SOURCES = $(tests_bin_test_paper_SOURCES) tests/support/float64_dataset.c
+tests_bin_test_float64_paper_CPPFLAGS = $(tests_libfedlane_float64_a_CPPFLAGS)
+tests_bin_test_float64_paper_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_float64_paper_LDADD = tests/libfedlane-float64.a $(DATA_LIBS) $(FL_LIBS) $(CHECK_LIBS)
 endif
