@@ -116,8 +116,11 @@ static void add_values(struct sweep_means *m, const struct csv *csv)
         for (size_t c = 0; c < m->num_columns; c++) {
             int column = csv_column(csv, m->columns[c]);
             double value;
-            if (column >= 0 && str_to_double(csv_cell(csv, i, column), &value) == ERR_OK)
-                sweep_stat_add(&m->rows[i].stats[c], value);
+            if (column < 0 || !*csv_cell(csv, i, column))
+                continue;
+            /* What is not finite in one run has no mean. */
+            bool is_finite = str_to_double(csv_cell(csv, i, column), &value) == ERR_OK;
+            sweep_stat_add(&m->rows[i].stats[c], is_finite ? value : NAN);
         }
     }
 }
@@ -206,6 +209,13 @@ static enum err put_means(struct sweep *s, struct sweep_plots *plots)
     enum err e = path ? out_file_open(&file, path, &s->cli->fault) : ERR_NO_MEMORY;
     for (size_t i = 0; i < s->num_points && !e; i++)
         e = put_point(s, i, &file, &has_titles, plots);
+    if (!e && !has_titles) { /* every run failed */
+        struct buf csv = BUF_INIT(TABLE_MAX);
+        e = add_titles(s, &(struct sweep_means){0}, &csv);
+        if (!e)
+            e = out_file_write(&file, csv.data, csv.len, &s->cli->fault);
+        buf_release(&csv);
+    }
     if (!e)
         e = out_file_commit(&file, &s->cli->fault);
     out_file_release(&file);

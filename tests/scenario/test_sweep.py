@@ -131,6 +131,13 @@ def test_means_are_right(lab):
         assert row["runs"] == "4"
 
 
+def test_without_gnuplot(lab):
+    path, out = lab.write("spec.json", spec()), lab.path("out")
+    done = lab.cli("simulate", path, "--seeds", "1,2", "--out", out, env={"PATH": lab.folder})
+    assert "gnuplot is not installed" in done.stderr and "apt install" in done.stderr, done
+    assert sorted(os.listdir(out)) == ["mean.csv", "seed=1", "seed=2", "sweep.csv", "sweep.json"]
+
+
 def test_one_seed_has_no_sd(lab):
     done = simulate(lab, lab.write("spec.json", spec()), "--seeds", "9", "--format", "json")
     both = json.loads(done.stdout)
@@ -207,6 +214,9 @@ def test_failed_runs_do_not_stop_the_others(lab):
     assert done.stdout.count("failed: ") == 6, done.stdout  # as each ended, and below the table
     simulate(lab, path, *args, status=FAILED, words=["2 of 4 runs are done already"])
     assert table(out, "sweep.csv") == rows
+    none = lab.path("none")
+    simulate(lab, path, "--sweep", "selection.population=9", "--out", none, status=FAILED)
+    assert read(none, "mean.csv") == b"selection.population,round,type,runs\n"
 
 
 # -- ended and gone on ----------------------------------------------------------------------------------------------
