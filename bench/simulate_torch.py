@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """FedProx on Synthetic(1,1) as a PyTorch user writes it: nn.Linear, SGD, CrossEntropyLoss, the proximal term added to the loss. With
 "loader" the batches come from a shuffling DataLoader, as in most examples; else each epoch is shuffled at once and batches are slices,
-which is faster. usage: simulate_torch.py SEED ROUNDS THREADS slices|loader; prints steps, seconds, final loss, final accuracy."""
+which is faster. usage: simulate_torch.py SEED ROUNDS THREADS slices|loader; prints steps, seconds, processor seconds,
+final loss, final accuracy."""
 import copy
 import sys
 import time
@@ -58,7 +59,7 @@ def run(seed, rounds, with_loader):
     model, steps = nn.Linear(data.FEATURES, data.CLASSES), 0
     for p in model.parameters():
         nn.init.zeros_(p)
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), time.process_time()
     for t in range(rounds):
         evaluate(model, everything)
         models, weights = [], []
@@ -69,14 +70,14 @@ def run(seed, rounds, with_loader):
             weights.append(len(y))
             steps += done
         model = average(models, weights)
-    return steps, time.perf_counter() - start, evaluate(model, everything)
+    times = time.perf_counter() - start, time.process_time() - cpu
+    return steps, *times, *evaluate(model, everything)
 
 
 def main():
     seed, rounds, threads, how = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
     torch.set_num_threads(threads)
-    steps, seconds, (loss, accuracy) = run(seed, rounds, how == "loader")
-    print(steps, seconds, loss, accuracy)
+    print(*run(seed, rounds, how == "loader"))
 
 
 main()

@@ -39,8 +39,10 @@ static struct arena_block *block_new(size_t size)
 void arena_clear(struct arena *a)
 {
     struct arena_block *kept = a->head;
-    if (!kept)
+    if (!kept || kept->size > LARGEST_BLOCK) {
+        arena_release(a);
         return;
+    }
     a->head = kept->next;
     arena_release(a);
     kept->next = NULL;

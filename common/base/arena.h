@@ -15,7 +15,7 @@ struct arena {
 
 void arena_init(struct arena *a, size_t max);
 void arena_release(struct arena *a);
-/* As arena_release, but keeps a block for what comes next. */
+/* As arena_release, but keeps a block of ordinary size for what comes next. */
 void arena_clear(struct arena *a);
 /* Zeroed, aligned for any type. NULL when out of memory or past max. n = 0 gives a valid pointer. */
 void *arena_alloc(struct arena *a, size_t n);

@@ -1,5 +1,6 @@
 #include "common/crypto/sha256.h"
 #include <openssl/evp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +10,28 @@ struct sha256 {
     EVP_MD_CTX *ctx;
 };
 
+/* Looked up once: OpenSSL takes longer for it than for a hash of a small model. */
+static EVP_MD *algorithm;
+static pthread_once_t algorithm_once = PTHREAD_ONCE_INIT;
+
+static void find_algorithm(void)
+{
+    algorithm = EVP_MD_fetch(NULL, "SHA256", NULL);
+}
+
+static const EVP_MD *sha256_algorithm(void)
+{
+    (void)pthread_once(&algorithm_once, find_algorithm);
+    return algorithm ? algorithm : EVP_sha256();
+}
+
 enum err sha256_new(struct sha256 **out)
 {
     struct sha256 *h = calloc(1, sizeof *h);
     if (!h)
         return ERR_NO_MEMORY;
     h->ctx = EVP_MD_CTX_new();
-    if (!h->ctx || EVP_DigestInit_ex(h->ctx, EVP_sha256(), NULL) != 1) {
+    if (!h->ctx || EVP_DigestInit_ex(h->ctx, sha256_algorithm(), NULL) != 1) {
         sha256_free(h);
         return ERR_NO_MEMORY;
     }
@@ -44,7 +60,7 @@ void sha256_free(struct sha256 *h)
 enum err sha256_hex(const void *bytes, size_t n, char out[SHA256_HEX_SIZE])
 {
     uint8_t digest[SHA256_SIZE];
-    if (EVP_Digest(bytes, n, digest, NULL, EVP_sha256(), NULL) != 1)
+    if (EVP_Digest(bytes, n, digest, NULL, sha256_algorithm(), NULL) != 1)
         return ERR_NO_MEMORY;
     hex_encode(digest, sizeof digest, out);
     return ERR_OK;

@@ -82,9 +82,10 @@ static enum err mixer_init(struct mixer *m, struct core *c, const struct aggrega
     if (!e)
         e = average_init(&m->average, AGGREGATION_RANGE);
     if (!e)
-        e = tensor_file_open(c->blobs, in->model_in.blob_id, m->table, "", arena, &m->model, fault);
+        e = tensor_file_open(c->blobs, in->model_in.blob_id, m->table, "", NULL, arena, &m->model, fault);
     for (size_t i = 0; i < in->num_updates && !e; i++)
-        e = tensor_file_open(c->blobs, in->updates[i].blob_id, m->table, "", arena, &m->files[i], fault);
+        e = tensor_file_open(c->blobs, in->updates[i].blob_id, m->table, "", &m->model, arena, &m->files[i],
+                             fault);
     return e ? e : model_writer_begin(&m->writer, c->blobs, m->table);
 }
 

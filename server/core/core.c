@@ -20,6 +20,7 @@ enum err core_new(const struct core_config *config, struct core **out)
     c->blobs = config->blobs;
     c->clock = config->clock;
     c->entropy = config->entropy;
+    c->background_arena = ARENA_INIT(CORE_ARENA_MAX);
     c->is_simulated = config->is_simulated;
     if (pthread_mutex_init(&c->leftovers_lock, NULL))
         goto no_lock;
@@ -45,6 +46,7 @@ void core_free(struct core *c)
         return;
     plan_cache_release(&c->plans);
     plan_cache_release(&c->background_plans);
+    arena_release(&c->background_arena);
     leftovers_free(c);
     presence_release(&c->presence);
     progress_release(&c->progress);

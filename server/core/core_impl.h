@@ -22,7 +22,8 @@ struct core {
     struct entropy entropy;
     bool is_simulated;
     struct plan_cache plans;            /* only store writes touch it, and they run one at a time */
-    struct plan_cache background_plans; /* only core_advance touches it */
+    struct plan_cache background_plans; /* only core_advance touches it, and the arena: of one step */
+    struct arena background_arena;
     struct presence_table presence;
     struct progress_table progress;
     int64_t last_global_seq; /* of events that belong to no run; as plans */

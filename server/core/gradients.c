@@ -38,8 +38,8 @@ static enum err gradients_open(struct gradients *g, struct core *c, const struct
             continue;
         g->ordinals[g->count] = u->ordinal;
         g->num_examples[g->count] = u->num_examples;
-        e = tensor_file_open(c->blobs, u->blob_id, g->table, GRADIENT_PREFIX, arena, &g->files[g->count++],
-                             &fault);
+        e = tensor_file_open(c->blobs, u->blob_id, g->table, GRADIENT_PREFIX, NULL, arena,
+                             &g->files[g->count++], &fault);
         if (e == ERR_CORRUPT)
             log_error("core", "run %s round %lld: the gradient of ordinal %lld: %s", in->run.id,
                       (long long)in->round.n, (long long)u->ordinal, fault.detail);

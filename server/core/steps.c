@@ -174,8 +174,7 @@ static enum err do_model(struct core *c, struct step_op *op)
 
 enum err step_do(struct core *c, const struct due_run *due, bool *out_has_more)
 {
-    struct arena arena = ARENA_INIT(CORE_ARENA_MAX);
-    struct step_op op = {.base = {.core = c, .arena = &arena}, .due = due};
+    struct step_op op = {.base = {.core = c, .arena = &c->background_arena}, .due = due};
     enum err e = ERR_OK;
     switch (due->what) {
     case DUE_MODEL:
@@ -196,6 +195,6 @@ enum err step_do(struct core *c, const struct due_run *due, bool *out_has_more)
     if (e)
         log_error("core", "run %s: %s %s; trying again", due->id, err_name(e), op.base.fault.detail);
     *out_has_more = !e && op.has_more;
-    arena_release(&arena);
+    arena_clear(&c->background_arena);
     return e;
 }
