@@ -78,6 +78,7 @@ enum compute_kind {
     COMPUTE_RELU_BACKWARD,
     COMPUTE_SOFTMAX_GRADIENT,
     COMPUTE_SOFTMAX_LOSS,
+    COMPUTE_SOFTMAX_STEP,
     COMPUTE_PROX_STEP,
     COMPUTE_PROX_GRADIENT,
     COMPUTE_DOT,
@@ -85,7 +86,7 @@ enum compute_kind {
     COMPUTE_KIND_COUNT
 };
 
-enum { COMPUTE_MAX_ARGS = 6 };
+enum { COMPUTE_MAX_ARGS = 9 };
 
 /* One operation; the functions below fill it in. */
 struct compute_op {
@@ -144,6 +145,14 @@ enum err compute_softmax_gradient(struct compute *c, size_t rows, size_t outputs
 enum err compute_softmax_loss(struct compute *c, size_t rows, size_t outputs, struct compute_slice z,
                               struct compute_slice labels, struct compute_slice sums,
                               struct compute_slice targets, struct compute_slice correct) MUST_CHECK;
+
+/* A whole step of softmax regression, where what lies between the operations would cost as much as they:
+ * dense_forward, softmax_gradient and dense_update of one layer. dz [rows, outputs] is scratch. */
+enum err compute_softmax_step(struct compute *c, size_t rows, size_t inputs, size_t outputs, real scale,
+                              real learning_rate, real mu, struct compute_slice x,
+                              struct compute_slice labels, struct compute_slice w, struct compute_slice b,
+                              struct compute_slice w0, struct compute_slice b0, struct compute_slice dz,
+                              struct compute_slice sums, struct compute_slice targets) MUST_CHECK;
 
 /* w <- w - learning_rate (g + mu (w - w0)), for gradients that stand in memory */
 enum err compute_prox_step(struct compute *c, size_t n, real learning_rate, real mu, struct compute_slice g,

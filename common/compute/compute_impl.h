@@ -52,6 +52,12 @@ static inline void *compute_arg(const struct compute_op *op, int i)
 enum err compute_host_alloc(void *state, struct compute_buffer *b) MUST_CHECK;
 void compute_host_release(void *state, struct compute_buffer *b);
 
+/* The three operations that a softmax step is made of. */
+struct compute_softmax_parts {
+    struct compute_op forward, gradient, update;
+};
+struct compute_softmax_parts compute_softmax_parts(const struct compute_op *step);
+
 /* Runs any operation in plain C on buffers that the CPU can reach. */
 void compute_reference_run(const struct compute_op *op);
 

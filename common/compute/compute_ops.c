@@ -3,9 +3,11 @@
 #include "common/compute/compute_impl.h"
 
 static const char *const kind_names[COMPUTE_KIND_COUNT] = {
-    "dense_forward", "dense_input_gradient", "dense_gradient", "dense_update", "relu_forward",
-    "relu_backward", "softmax_gradient",     "softmax_loss",   "prox_step",    "prox_gradient",
-    "dot",           "squared_distance"};
+    "dense_forward",    "dense_input_gradient", "dense_gradient",
+    "dense_update",     "relu_forward",         "relu_backward",
+    "softmax_gradient", "softmax_loss",         "softmax_step",
+    "prox_step",        "prox_gradient",        "dot",
+    "squared_distance"};
 
 const char *compute_kind_name(enum compute_kind kind)
 {
@@ -63,6 +65,13 @@ int compute_operands(const struct compute_op *op, struct compute_operand out[COM
     case COMPUTE_SOFTMAX_LOSS:
         out[0] = IN_OUT(z), out[1] = IN_INTS(n), out[2] = OUT(n), out[3] = OUT(n), out[4] = OUT_INTS(n);
         return 5;
+    case COMPUTE_SOFTMAX_STEP: {
+        size_t b = compute_stride(op->outputs), w = op->outputs * compute_stride(op->inputs);
+        out[0] = IN(n * compute_stride(op->inputs)), out[1] = IN_INTS(n), out[2] = IN_OUT(w),
+        out[3] = IN_OUT(b);
+        out[4] = IN(w), out[5] = IN(b), out[6] = OUT(z), out[7] = OUT(n), out[8] = OUT(n);
+        return 9;
+    }
     case COMPUTE_PROX_STEP:
         out[0] = IN(n), out[1] = IN_OUT(n), out[2] = IN(n);
         return 3;
@@ -168,6 +177,23 @@ enum err compute_softmax_loss(struct compute *c, size_t rows, size_t outputs, st
     return compute_run(c, &op);
 }
 
+enum err compute_softmax_step(struct compute *c, size_t rows, size_t inputs, size_t outputs, real scale,
+                              real learning_rate, real mu, struct compute_slice x,
+                              struct compute_slice labels, struct compute_slice w, struct compute_slice b,
+                              struct compute_slice w0, struct compute_slice b0, struct compute_slice dz,
+                              struct compute_slice sums, struct compute_slice targets)
+{
+    const struct compute_op op = {.kind = COMPUTE_SOFTMAX_STEP,
+                                  .rows = rows,
+                                  .inputs = inputs,
+                                  .outputs = outputs,
+                                  .scale = scale,
+                                  .learning_rate = learning_rate,
+                                  .mu = mu,
+                                  .arg = {x, labels, w, b, w0, b0, dz, sums, targets}};
+    return compute_run(c, &op);
+}
+
 enum err compute_prox_step(struct compute *c, size_t n, real learning_rate, real mu, struct compute_slice g,
                            struct compute_slice w, struct compute_slice w0)
 {
@@ -195,4 +221,20 @@ enum err compute_squared_distance(struct compute *c, size_t n, struct compute_sl
 {
     const struct compute_op op = {.kind = COMPUTE_SQUARED_DISTANCE, .rows = n, .arg = {a, b, out}};
     return compute_run(c, &op);
+}
+
+struct compute_softmax_parts compute_softmax_parts(const struct compute_op *step)
+{
+    struct compute_softmax_parts p = {*step, *step, *step};
+    const struct compute_slice *a = step->arg;
+    const struct compute_slice forward[] = {a[0], a[2], a[3], a[6]},
+                               gradient[] = {a[6], a[1], a[6], a[7], a[8]},
+                               update[] = {a[0], a[6], a[2], a[3], a[4], a[5]};
+    p.forward.kind = COMPUTE_DENSE_FORWARD;
+    memcpy(p.forward.arg, forward, sizeof forward);
+    p.gradient.kind = COMPUTE_SOFTMAX_GRADIENT;
+    memcpy(p.gradient.arg, gradient, sizeof gradient);
+    p.update.kind = COMPUTE_DENSE_UPDATE;
+    memcpy(p.update.arg, update, sizeof update);
+    return p;
 }

@@ -15,6 +15,7 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/openblas/template_outer.h \
 	common/compute/openblas/template_relu.h \
 	common/compute/openblas/template_softmax.h \
+	common/compute/openblas/template_step.h \
 	common/compute/reference/dense.c \
 	common/compute/reference/reference.c common/compute/reference/reference.h \
 	common/compute/reference/softmax.c \

@@ -239,12 +239,27 @@ static struct compute_slice logits(const struct model *m)
     return at(m, m->activations[m->num_layers - 1]);
 }
 
+/* The whole step of a model of one dense layer in one operation. */
+static enum err step_of_one_layer(struct model *m, size_t rows, const struct sgd *sgd)
+{
+    const struct layer *l = &m->layers[0];
+    struct compute_slice params = block_slice(m, MODEL_WEIGHTS), anchor = block_slice(m, MODEL_ANCHOR),
+                         losses = at(m, m->memory.step_losses);
+    return compute_softmax_step(
+        m->compute, rows, l->num_inputs, l->num_outputs, 1 / (real)rows, sgd->learning_rate, sgd->proximal_mu,
+        at(m, m->memory.x), at(m, m->memory.labels), compute_at(params, l->weight),
+        compute_at(params, l->bias), compute_at(anchor, l->weight), compute_at(anchor, l->bias),
+        at(m, m->memory.deltas[0]), losses, compute_at(losses, rows * sizeof(real)));
+}
+
 enum err model_step(struct model *m, size_t rows, const struct sgd *sgd)
 {
     const struct backward_goal goal = {.params = block_slice(m, MODEL_WEIGHTS), .sgd = sgd};
     if (rows == 0)
         return ERR_OK;
     m->last_rows = rows;
+    if (m->num_layers == 1 && m->layers[0].ops == &layer_dense)
+        return step_of_one_layer(m, rows, sgd);
     enum err err = forward(m, rows, goal.params);
     if (!err)
         err =

@@ -17,7 +17,9 @@ struct operands {
 
 static bool is_label(const struct compute_op *op, int arg)
 {
-    return (op->kind == COMPUTE_SOFTMAX_GRADIENT || op->kind == COMPUTE_SOFTMAX_LOSS) && arg == 1;
+    return (op->kind == COMPUTE_SOFTMAX_GRADIENT || op->kind == COMPUTE_SOFTMAX_LOSS ||
+            op->kind == COMPUTE_SOFTMAX_STEP) &&
+           arg == 1;
 }
 
 /* The width of an operand that is a matrix, else 0. */
@@ -25,9 +27,10 @@ static size_t matrix_width(const struct compute_op *op, int arg)
 {
     const size_t i = op->inputs, o = op->outputs;
     const size_t widths[COMPUTE_KIND_COUNT][COMPUTE_MAX_ARGS] = {
-        [COMPUTE_DENSE_FORWARD] = {i, i, o, o},  [COMPUTE_DENSE_INPUT_GRADIENT] = {o, i, i},
-        [COMPUTE_DENSE_GRADIENT] = {i, o, i, o}, [COMPUTE_DENSE_UPDATE] = {i, o, i, o, i, o},
-        [COMPUTE_SOFTMAX_GRADIENT] = {o, 0, o},  [COMPUTE_SOFTMAX_LOSS] = {o}};
+        [COMPUTE_DENSE_FORWARD] = {i, i, o, o},        [COMPUTE_DENSE_INPUT_GRADIENT] = {o, i, i},
+        [COMPUTE_DENSE_GRADIENT] = {i, o, i, o},       [COMPUTE_DENSE_UPDATE] = {i, o, i, o, i, o},
+        [COMPUTE_SOFTMAX_GRADIENT] = {o, 0, o},        [COMPUTE_SOFTMAX_LOSS] = {o},
+        [COMPUTE_SOFTMAX_STEP] = {i, 0, i, o, i, o, o}};
     return widths[op->kind][arg];
 }
 
@@ -37,7 +40,7 @@ static bool is_padding(const struct compute_op *op, int arg, size_t i)
     return width && i % compute_stride(width) >= width;
 }
 
-/* Normal numbers, small integers for labels, zeros for padding; outputs start as numbers that nobody
+/* Numbers around 0, small integers for labels, zeros for padding; outputs start as numbers that nobody
  * computes, with their padding. */
 static void make_operands(const struct compute_op *op, uint64_t seed, struct operands *out)
 {
@@ -48,7 +51,7 @@ static void make_operands(const struct compute_op *op, uint64_t seed, struct ope
         out->bytes[a] = calloc(n + GUARD, 4);
         ck_assert_ptr_nonnull(out->bytes[a]);
         for (size_t i = 0; i < n + GUARD; i++) {
-            float f = out->info[a].mode == COMPUTE_OUT ? 1e6f : (float)rng_normal(key, i);
+            float f = out->info[a].mode == COMPUTE_OUT ? 1e6f : (float)(3 * rng_uniform(key, i) - 1.5);
             int32_t label = op->outputs ? (int32_t)(rng_u64(key, i) % op->outputs) : 0;
             if (out->info[a].mode != COMPUTE_OUT && i < n && is_padding(op, a, i))
                 f = 0;
@@ -58,6 +61,18 @@ static void make_operands(const struct compute_op *op, uint64_t seed, struct ope
                 memcpy(out->bytes[a] + 4 * i, &f, 4);
         }
     }
+}
+
+static struct operands copy_operands(const struct operands *from)
+{
+    struct operands copy = *from;
+    for (int a = 0; a < from->count; a++) {
+        size_t bytes = from->info[a].bytes + 4 * GUARD;
+        copy.bytes[a] = malloc(bytes);
+        ck_assert_ptr_nonnull(copy.bytes[a]);
+        memcpy(copy.bytes[a], from->bytes[a], bytes);
+    }
+    return copy;
 }
 
 static void free_operands(struct operands *o)
@@ -85,6 +100,7 @@ static void run_on(struct compute *c, struct compute_op op, struct operands *o, 
     ck_assert_uint_eq(compute_bytes_in_use(c), 0);
 }
 
+/* Operands are of the size of 1: where sums cancel to less than 0.03 the error is absolute. */
 static double nmse(const float *got, const float *expected, size_t n)
 {
     double error = 0, power = 0;
@@ -93,16 +109,18 @@ static double nmse(const float *got, const float *expected, size_t n)
         error += d * d;
         power += (double)expected[i] * (double)expected[i];
     }
-    return power > 0 ? error / power : error;
+    return error / (power + 1e-3 * (double)(n + 1));
 }
 
 static void ck_padding(const struct compute_op *op, const struct operands *o, int arg)
 {
     const float *values = (const float *)(const void *)o->bytes[arg];
-    for (size_t i = 0; i < o->info[arg].bytes / 4; i++)
-        ck_assert_msg(!is_padding(op, arg, i) || values[i] == 0,
-                      "%s, argument %d, %zu x %zu x %zu: %g at %zu", compute_kind_name(op->kind), arg,
-                      op->rows, op->inputs, op->outputs, (double)values[i], i);
+    size_t width = matrix_width(op, arg), stride = compute_stride(width), n = o->info[arg].bytes / 4;
+    for (size_t i = 0; width && i < n; i++) {
+        if (i % stride >= width && values[i] != 0) /* an assertion for each would take most of the time */
+            ck_abort_msg("%s, argument %d, %zu x %zu x %zu: %g at %zu", compute_kind_name(op->kind), arg,
+                         op->rows, op->inputs, op->outputs, (double)values[i], i);
+    }
 }
 
 static void ck_same(const struct compute_op *op, const struct operands *got, const struct operands *expected)
@@ -117,7 +135,8 @@ static void ck_same(const struct compute_op *op, const struct operands *got, con
             memcpy(&x, got->bytes[a], sizeof x);
             memcpy(&y, expected->bytes[a], sizeof y);
             ck_assert_double_le(fabs(x - y), 1e-9 * (1 + fabs(y)));
-        } else if (!(op->kind == COMPUTE_SOFTMAX_LOSS && a == 0)) {
+        } else if (!(op->kind == COMPUTE_SOFTMAX_LOSS && a == 0) &&
+                   !(op->kind == COMPUTE_SOFTMAX_STEP && a == 6)) { /* scratch */
             double error = nmse((const float *)(const void *)got->bytes[a],
                                 (const float *)(const void *)expected->bytes[a], bytes / 4);
             ck_assert_msg(error <= 1e-10, "%s, argument %d, %zu x %zu x %zu: nmse %g",
@@ -130,20 +149,20 @@ static void ck_same(const struct compute_op *op, const struct operands *got, con
 
 static void ck_op(struct compute *c, struct compute *reference, struct compute_op op)
 {
-    struct operands got, expected;
-    make_operands(&op, 1, &got);
-    make_operands(&op, 1, &expected);
+    struct operands start;
+    make_operands(&op, 1, &start);
+    struct operands got = copy_operands(&start), expected = copy_operands(&start);
     run_on(reference, op, &expected, 0);
     run_on(c, op, &got, 0);
     ck_same(&op, &got, &expected);
     for (size_t shift = 8; shift < 64; shift += 24) { /* bits do not depend on alignment */
-        struct operands shifted;
-        make_operands(&op, 1, &shifted);
+        struct operands shifted = copy_operands(&start);
         run_on(c, op, &shifted, shift);
         for (int a = 0; a < got.count; a++)
             ck_assert_mem_eq(shifted.bytes[a], got.bytes[a], got.info[a].bytes + 4 * GUARD);
         free_operands(&shifted);
     }
+    free_operands(&start);
     free_operands(&got);
     free_operands(&expected);
 }
@@ -174,6 +193,10 @@ static void ck_dense_and_softmax(struct compute *c, struct compute *reference, s
         return;
     ck_op(c, reference, make_op(COMPUTE_SOFTMAX_GRADIENT, rows, 0, outputs));
     ck_op(c, reference, make_op(COMPUTE_SOFTMAX_LOSS, rows, 0, outputs));
+    struct compute_op step = make_op(COMPUTE_SOFTMAX_STEP, rows, inputs, outputs);
+    ck_op(c, reference, step);
+    step.mu = 0;
+    ck_op(c, reference, step);
 }
 
 static void ck_backend(struct compute *c)
@@ -181,13 +204,13 @@ static void ck_backend(struct compute *c)
     static const size_t lengths[] = {0, 1, 3, 8, 31, 1000, 4099};
     struct compute *reference = NULL;
     ck_assert_int_eq(compute_open("reference", &reference, NULL), ERR_OK);
-    /* Every tile and every edge of one: all pairs of rows and outputs, a third of them in the short form. */
-    const size_t part = unit_is_full() ? 1 : 3;
+    /* Every tile and every edge of one: all pairs of rows and outputs, a fifth of them in the short form. */
+    const size_t part = unit_is_full() ? 1 : 5;
     for (size_t rows = 0; rows <= 40; rows++) {
         for (size_t outputs = rows % part; outputs <= 40; outputs += part)
             ck_dense_and_softmax(c, reference, rows, (19 * rows + 7 * outputs) % 83, outputs);
     }
-    for (size_t inputs = 0; inputs <= 130; inputs++)
+    for (size_t inputs = 0; inputs <= 130; inputs += part)
         ck_dense_and_softmax(c, reference, 10, inputs, 10);
     ck_dense_and_softmax(c, reference, 7, 521, 5);
     ck_dense_and_softmax(c, reference, 3, 9, 521);
@@ -196,7 +219,7 @@ static void ck_backend(struct compute *c)
     ck_dense_and_softmax(c, reference, 129, 48, 62);
     for (int k = COMPUTE_RELU_FORWARD; k < COMPUTE_KIND_COUNT; k++) {
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-            if (k != COMPUTE_SOFTMAX_GRADIENT && k != COMPUTE_SOFTMAX_LOSS)
+            if (k != COMPUTE_SOFTMAX_GRADIENT && k != COMPUTE_SOFTMAX_LOSS && k != COMPUTE_SOFTMAX_STEP)
                 ck_op(c, reference, make_op((enum compute_kind)k, lengths[i], 0, 0));
         }
     }

@@ -44,6 +44,7 @@ INLINE void store(float *p, vf v)
 #include "common/compute/openblas/template_outer.h"
 #include "common/compute/openblas/template_relu.h"
 #include "common/compute/openblas/template_softmax.h"
+#include "common/compute/openblas/template_step.h"
 
 const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
                                     .run = {[COMPUTE_DENSE_FORWARD] = dense_forward,
@@ -53,6 +54,7 @@ const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
                                             [COMPUTE_RELU_FORWARD] = relu_forward,
                                             [COMPUTE_RELU_BACKWARD] = relu_backward,
                                             [COMPUTE_SOFTMAX_GRADIENT] = softmax_gradient,
-                                            [COMPUTE_SOFTMAX_LOSS] = softmax_loss}};
+                                            [COMPUTE_SOFTMAX_LOSS] = softmax_loss,
+                                            [COMPUTE_SOFTMAX_STEP] = softmax_step}};
 
 #endif

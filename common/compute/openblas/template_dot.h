@@ -58,8 +58,24 @@ INLINE void dot_store_singles(const struct dots *d, vf sum[DOT_BLOCK][2], float 
     }
 }
 
+/* Column by column: z[c][r], rows rounded up to fours. */
+INLINE void dot_store_across(const struct dots *d, vf sum[DOT_BLOCK][2], float *z, const float *b, int rows,
+                             int columns)
+{
+    UNROLL for (int c = 0; c < columns; c++)
+    {
+        UNROLL for (int r = 0; r < rows; r += 4)
+        {
+            vq four = b[c] + sum_lanes4(sum[r][c], r + 1 < rows ? sum[r + 1][c] : splat(0),
+                                        r + 2 < rows ? sum[r + 2][c] : splat(0),
+                                        r + 3 < rows ? sum[r + 3][c] : splat(0));
+            memcpy(z + (size_t)c * d->z_stride + (size_t)r, &four, sizeof four);
+        }
+    }
+}
+
 /* rows and columns are constants, so that the sums stay in registers. */
-INLINE void dot_tile(const struct dots *d, size_t r, size_t c, int rows, int columns)
+INLINE void dot_tile(const struct dots *d, size_t r, size_t c, int rows, int columns, bool is_across)
 {
     size_t k = d->x_stride;
     const float *x = d->x + r * k, *w = d->w + c * k;
@@ -72,32 +88,34 @@ INLINE void dot_tile(const struct dots *d, size_t r, size_t c, int rows, int col
     for (size_t j = 0; j < k; j += LANES) {
         dot_terms(sum, x + j, w + j, k, rows, columns);
     }
-    if (columns == 2)
+    if (is_across)
+        dot_store_across(d, sum, d->z + c * d->z_stride + r, d->b + c, rows, columns);
+    else if (columns == 2)
         dot_store_pairs(d, sum, d->z + r * d->z_stride + c, d->b + c, rows);
     else
         dot_store_singles(d, sum, d->z + r * d->z_stride + c, d->b + c, rows);
 }
 
-INLINE void dot_rows(const struct dots *d, size_t r, size_t rows, size_t c, int columns)
+INLINE void dot_rows(const struct dots *d, size_t r, size_t rows, size_t c, int columns, bool is_across)
 {
     if (DOT_ROWS == DOT_BLOCK && rows == DOT_BLOCK) {
-        dot_tile(d, r, c, DOT_BLOCK, columns);
+        dot_tile(d, r, c, DOT_BLOCK, columns, is_across);
         return;
     }
     for (; rows >= 5; rows -= 5, r += 5)
-        dot_tile(d, r, c, 5, columns);
+        dot_tile(d, r, c, 5, columns, is_across);
     switch (rows) {
     case 4:
-        dot_tile(d, r, c, 4, columns);
+        dot_tile(d, r, c, 4, columns, is_across);
         break;
     case 3:
-        dot_tile(d, r, c, 3, columns);
+        dot_tile(d, r, c, 3, columns, is_across);
         break;
     case 2:
-        dot_tile(d, r, c, 2, columns);
+        dot_tile(d, r, c, 2, columns, is_across);
         break;
     case 1:
-        dot_tile(d, r, c, 1, columns);
+        dot_tile(d, r, c, 1, columns, is_across);
         break;
     default:
         break;
@@ -129,9 +147,9 @@ KERNEL_TARGET static void dense_forward(const struct compute_op *op)
         if (d.outputs < d.z_stride)
             clear_ends(&d, r, rows);
         for (; c + 2 <= d.outputs; c += 2)
-            dot_rows(&d, r, rows, c, 2);
+            dot_rows(&d, r, rows, c, 2, false);
         if (c < d.outputs)
-            dot_rows(&d, r, rows, c, 1);
+            dot_rows(&d, r, rows, c, 1, false);
     }
 }
 

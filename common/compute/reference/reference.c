@@ -1,5 +1,13 @@
 #include "common/compute/reference/reference.h"
 
+static void reference_softmax_step(const struct compute_op *op)
+{
+    const struct compute_softmax_parts parts = compute_softmax_parts(op);
+    reference_dense_forward(&parts.forward);
+    reference_softmax_gradient(&parts.gradient);
+    reference_dense_update(&parts.update);
+}
+
 static void (*const operations[COMPUTE_KIND_COUNT])(const struct compute_op *op) = {
     [COMPUTE_DENSE_FORWARD] = reference_dense_forward,
     [COMPUTE_DENSE_INPUT_GRADIENT] = reference_dense_input_gradient,
@@ -9,6 +17,7 @@ static void (*const operations[COMPUTE_KIND_COUNT])(const struct compute_op *op)
     [COMPUTE_RELU_BACKWARD] = reference_relu_backward,
     [COMPUTE_SOFTMAX_GRADIENT] = reference_softmax_gradient,
     [COMPUTE_SOFTMAX_LOSS] = reference_softmax_loss,
+    [COMPUTE_SOFTMAX_STEP] = reference_softmax_step,
     [COMPUTE_PROX_STEP] = reference_prox_step,
     [COMPUTE_PROX_GRADIENT] = reference_prox_gradient,
     [COMPUTE_DOT] = reference_dot,
