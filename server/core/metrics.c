@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/json/json_num.h"
+#include "server/core/events.h"
 
 static enum err put_row(struct work *w, const struct task_row *task, const char *name, double value,
                         double weight)
@@ -62,33 +63,44 @@ enum err metrics_of_report(struct work *w, const struct task_row *task, const st
     return !e && is_counted && task->type == TASK_TRAIN ? put_work(w, task, r) : e;
 }
 
+struct share {
+    double sum, weight;
+    size_t count;
+};
+
 /* The mean of rows[*at..] that have one name; *at moves behind them. Aggregated rows (of a former try) do not
- * count. */
-static struct metric_row mean_of_name(const struct metric_row *rows, size_t count, size_t *at)
+ * count, nor do values that are not finite (*out_left_out of *out_count), unless there is no other. */
+static struct metric_row mean_of_name(const struct metric_row *rows, size_t count, size_t *at,
+                                      size_t *out_left_out, size_t *out_count)
 {
     struct metric_row mean = rows[*at];
-    double sum = 0, total = 0;
+    struct share finite = {0}, other = {0};
     for (; *at < count && strcmp(rows[*at].name, mean.name) == 0 && rows[*at].round == mean.round; ++*at) {
         if (rows[*at].ordinal < 0 || !(rows[*at].weight > 0))
             continue;
-        sum += rows[*at].weight * rows[*at].value;
-        total += rows[*at].weight;
+        struct share *share = isfinite(rows[*at].value) ? &finite : &other;
+        share->sum += rows[*at].weight * rows[*at].value;
+        share->weight += rows[*at].weight;
+        share->count++;
     }
+    const struct share *counted = finite.count > 0 ? &finite : &other;
     mean.ordinal = -1;
-    mean.value = total > 0 ? sum / total : NAN;
-    mean.weight = total;
+    mean.value = counted->count > 0 ? counted->sum / counted->weight : NAN;
+    mean.weight = counted->weight;
+    *out_left_out = finite.count > 0 ? other.count : 0;
+    *out_count = finite.count + other.count;
     return mean;
 }
 
 enum err metrics_mean(struct work *w, const char *run_id, int64_t round, const char *name, double *out)
 {
     struct metric_row *rows;
-    size_t count, at = 0;
+    size_t count, at = 0, left_out, of;
     *out = NAN;
     enum err e = store_find(w->txn, QUERY_METRICS, w->arena, 0, &rows, &count, store_text(run_id),
                             store_text(name), store_any, store_int(round));
     if (!e && count > 0 && rows[0].round == round)
-        *out = mean_of_name(rows, count, &at).value;
+        *out = mean_of_name(rows, count, &at, &left_out, &of).value;
     return e;
 }
 
@@ -137,23 +149,34 @@ static enum err put_percentiles(struct work *w, const struct metric_row *rows, s
     return e;
 }
 
-enum err metrics_aggregate(struct work *w, const char *run_id, int64_t round, json_t **out,
+static enum err warn_of_left_out(struct work *w, struct run_row *run, const struct metric_row *mean,
+                                 size_t left_out, size_t count)
+{
+    const char *text = arena_printf(
+        w->arena, "round %lld: %zu of %zu devices report a %s that is not finite; the mean is of the others",
+        (long long)mean->round, left_out, count, mean->name);
+    return text ? event_warn(w, run, text) : ERR_NO_MEMORY;
+}
+
+enum err metrics_aggregate(struct work *w, struct run_row *run, int64_t round, json_t **out,
                            double *out_mean_gamma)
 {
     struct metric_row *rows;
-    size_t count;
+    size_t count, left_out, of;
     *out_mean_gamma = NAN;
     *out = json_object();
     if (!*out)
         return ERR_NO_MEMORY;
-    enum err e = store_find(w->txn, QUERY_METRICS, w->arena, 0, &rows, &count, store_text(run_id), store_any,
+    enum err e = store_find(w->txn, QUERY_METRICS, w->arena, 0, &rows, &count, store_text(run->id), store_any,
                             store_any, store_int(round));
     size_t at = 0;
     while (!e && at < count && rows[at].round == round) {
-        struct metric_row mean = mean_of_name(rows, count, &at);
+        struct metric_row mean = mean_of_name(rows, count, &at, &left_out, &of);
         if (!(mean.weight > 0))
             continue;
         e = put_aggregated(w, &mean, *out);
+        if (!e && left_out > 0)
+            e = warn_of_left_out(w, run, &mean, left_out, of);
         if (strcmp(mean.name, "gamma") == 0)
             *out_mean_gamma = mean.value;
     }

@@ -56,7 +56,7 @@ static enum err round_finish(struct work *w, struct run_row *run, struct round_r
     json_t *metrics = NULL;
     enum err e = model_store(w, round, result, &model);
     if (!e)
-        e = metrics_aggregate(w, run->id, round->n, &metrics, &round->mean_gamma);
+        e = metrics_aggregate(w, run, round->n, &metrics, &round->mean_gamma);
     if (!e)
         e = json_to_arena(w->arena, json_incref(metrics), &round->metrics);
     round->status = ROUND_CLOSED;

@@ -163,6 +163,27 @@ static enum err metrics_parse(const char *text, struct arena *arena, struct task
     return e;
 }
 
+/* A device that diverged has norms past all bounds, or none that is a number; nothing has one below 0. A time
+ * is finite, too. */
+static enum err numbers_check(const struct task_report *r, struct fault *fault)
+{
+    const struct {
+        const char *name;
+        double value;
+        bool is_time;
+    } numbers[] = {{"grad_norm_start", r->grad_norm_start, false},
+                   {"grad_norm_end", r->grad_norm_end, false},
+                   {"gamma", r->gamma, false},
+                   {"update_norm", r->update_norm, false},
+                   {"compute_ms", r->compute_ms, true},
+                   {"download_ms", r->download_ms, true}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].value < 0 || (numbers[i].is_time && isinf(numbers[i].value)))
+            return fault_set(fault, ERR_INVALID_FIELD, numbers[i].name, "must be %sat least 0, but is %.17g",
+                             numbers[i].is_time ? "finite and " : "", numbers[i].value);
+    return ERR_OK;
+}
+
 static enum err report_check(const struct task_report *r, struct fault *fault)
 {
     static const char *const reasons[] = {"", STOP_REASON_COMPLETED, STOP_REASON_BUDGET, STOP_REASON_DEADLINE,
@@ -175,7 +196,7 @@ static enum err report_check(const struct task_report *r, struct fault *fault)
                          r->encoding);
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (strcmp(r->stop_reason, reasons[i]) == 0)
-            return ERR_OK;
+            return numbers_check(r, fault);
     return fault_set(fault, ERR_INVALID_FIELD, "stop_reason",
                      "must be \"completed\", \"budget\", \"deadline\" or \"asked\", but is \"%s\"",
                      r->stop_reason);

@@ -191,6 +191,8 @@ START_TEST(test_metadata_that_is_wrong)
         {"\"attempt\":\"x\",\"steps_done\":\"4\"", "", 400, "invalid_field", "attempt"},
         {"\"attempt\":\"1\",\"steps_done\":\"4\",\"content\":\"gradient\"", "", 400, "invalid_field",
          "content"},
+        {"\"attempt\":\"1\",\"steps_done\":\"4\",\"gamma\":\"-1\"", "", 400, "invalid_field", "gamma"},
+        {"\"attempt\":\"1\",\"steps_done\":\"4\"", "?compute_ms=-1", 400, "invalid_field", "compute_ms"},
         {"\"attempt\":\"1\",\"steps_done\":\"4\"", "?steps_done=3", 400, "invalid_field", "steps_done"},
         {"\"attempt\":\"1\",\"steps_done\":\"4\"", "?steps=4", 400, "unknown_field", "steps"},
     };

@@ -92,6 +92,50 @@ START_TEST(test_without_test_data_there_are_no_percentiles)
 END_TEST
 
 /* A device with much test data counts no more than one with little. */
+/* Device k reports this loss, with weight 4. */
+static void answer_losses(struct lab *lab, const double losses[5])
+{
+    struct task_offer offer;
+    struct op_task_update op;
+    for (int k = 0; k < 5; k++) {
+        ck_assert(lab_claim(lab, k, &offer));
+        struct task_report r = lab_report(lab, &offer, offer.task.max_steps);
+        r.eval_train_loss = losses[k];
+        r.eval_train_examples = 4;
+        ck_assert_int_eq(lab_send(lab, &offer, &r, 1, &op), ERR_OK);
+    }
+    lab_advance(lab);
+}
+
+START_TEST(test_a_diverged_device_does_not_hide_the_others)
+{
+    static const double mixed[] = {1, NAN, 2, INFINITY, 6}, one[] = {NAN, NAN, INFINITY, 0, NAN},
+                        no_one[] = {NAN, NAN, INFINITY, NAN, NAN};
+    struct lab lab;
+    lab_open(&lab);
+    lab_devices(&lab, 5, 4);
+    const char *id = lab_submit(&lab, "{\"num_rounds\": 2, \"selection\": {\"population\": 5}, "
+                                      "\"evaluation\": {\"on\": \"all_devices\"}}");
+    answer_losses(&lab, mixed);
+    ck_assert(of_round(&lab, id, 0, "train_loss") == 3);
+    ck_assert(isnan(lab_metric(&lab, id, 0, "train_loss", 1))); /* it stays with its device */
+    ck_assert(isinf(lab_metric(&lab, id, 0, "train_loss", 3)));
+    ck_assert_uint_eq(lab_count_events(&lab, id, "warning"), 1);
+    json_t *event = lab_event(&lab, id, "warning");
+    const char *detail = json_string_value(json_object_get(event, "detail"));
+    ck_assert_msg(strstr(detail, "round 0: 2 of 5 devices") && strstr(detail, "train_loss"), "%s", detail);
+    json_decref(event);
+    /* One that is finite is enough for a mean; without any there is none to be had. */
+    answer_losses(&lab, one);
+    ck_assert(of_round(&lab, id, 1, "train_loss") == 0);
+    answer_losses(&lab, no_one);
+    ck_assert_int_eq(lab_run(&lab, id).outcome, RUN_COMPLETED);
+    ck_assert(isnan(lab_metric(&lab, id, 2, "train_loss", -1)));
+    ck_assert_uint_eq(lab_count_events(&lab, id, "warning"), 2);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(test_every_device_counts_once)
 {
     static const int64_t examples[3] = {1, 1, 100}, right[3] = {1, 1, 0};
@@ -122,6 +166,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         test_accuracy_has_percentiles_over_devices, test_percentiles_survive_restarts,
-        test_without_test_data_there_are_no_percentiles, test_every_device_counts_once};
+        test_without_test_data_there_are_no_percentiles, test_a_diverged_device_does_not_hide_the_others,
+        test_every_device_counts_once};
     return unit_run("metrics", tests, sizeof tests / sizeof *tests);
 }

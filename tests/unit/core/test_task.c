@@ -405,6 +405,15 @@ START_TEST(test_report_texts)
                {"steps_done", "99999999999999999999"},
                {"gamma", "much"},
                {"gamma", "nan"},
+               {"gamma", "-0.5"},
+               {"gamma", "-Infinity"},
+               {"grad_norm_start", "-1"},
+               {"grad_norm_end", "-1e-300"},
+               {"update_norm", "-1"},
+               {"compute_ms", "-1"},
+               {"compute_ms", "Infinity"},
+               {"download_ms", "-0.001"},
+               {"download_ms", "Infinity"},
                {"seed", "-1"},
                {"content", "gradient"},
                {"encoding", "gzip"},
@@ -432,6 +441,10 @@ START_TEST(test_report_texts)
     ck_assert_str_eq(r.stop_reason, "");
     ck_assert_int_eq(parse(&lab, "gamma", "0.1", true, &r), ERR_OK);
     ck_assert(r.gamma == 0.1);
+    /* What a device that diverged says. */
+    ck_assert_int_eq(parse(&lab, "gamma", "Infinity", true, &r), ERR_OK);
+    ck_assert_int_eq(parse(&lab, "update_norm", "NaN", true, &r), ERR_OK);
+    ck_assert_int_eq(parse(&lab, "train_loss_end", "-3", true, &r), ERR_OK);
     ck_assert_int_eq(parse(&lab, "train_loss_end", "Infinity", true, &r), ERR_OK);
     ck_assert(isinf(r.train_loss_end));
     ck_assert_int_eq(
