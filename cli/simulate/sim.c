@@ -15,7 +15,7 @@ static enum err fill_ids(void *ctx, void *out, size_t n)
     uint8_t *to = out;
     uint64_t number = ids->next++;
     for (size_t i = 0; i < n; i++)
-        to[i] = i + 8 < n ? (uint8_t)rng_u64(ids->key, i) : (uint8_t)(number >> (8 * (n - 1 - i)));
+        to[i] = (uint8_t)(i + 8 < n ? rng_u64(ids->key, i) : number >> (8 * (n - 1 - i)));
     return ERR_OK;
 }
 
