@@ -63,7 +63,8 @@ void upload_release(struct upload *u)
     if (u->blob_id) {
         enum err e = u->api->blobs->ops->remove(u->api->blobs, u->blob_id);
         if (e != ERR_OK)
-            log_warning("api", "an upload that nothing names stays in the blob store until the next start: %s",
+            log_warning("api",
+                        "an upload that nothing names stays in the blob store until the next start: %s",
                         err_name(e));
     }
     safetensors_stream_free(u->stream);

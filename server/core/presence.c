@@ -101,8 +101,8 @@ static int64_t next_change(const struct presence_table *p, const struct id_entry
     return state == PRESENCE_SUSPECT ? offline : INT64_MAX;
 }
 
-/* Copies of entries that changed, or were seen a good while after they were last written (count): as they shall
- * be, is_dirty where the state is another. The table stays as it is until they are written. */
+/* Copies of entries that changed, or were seen a good while after they were last written (count): as they
+ * shall be, is_dirty where the state is another. The table stays as it is until they are written. */
 static enum err sweep_table(struct sweep *s, const struct presence_table *p, const struct id_table *t,
                             int64_t now_ms, struct id_entry **out, size_t *out_count)
 {

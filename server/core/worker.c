@@ -79,8 +79,8 @@ static enum err token_set(struct enrolment *en)
     return e ? e : token_insert(en->w, &token);
 }
 
-/* How a device that comes back is known again. Who names an ordinal or a name comes before those that take what
- * is left, in their order. */
+/* How a device that comes back is known again. Who names an ordinal or a name comes before those that take
+ * what is left, in their order. */
 enum known_by { KNOWN_BY_ORDINAL, KNOWN_BY_NAME, KNOWN_BY_ORDER };
 
 static enum known_by known_by(const struct device_spec *spec)
