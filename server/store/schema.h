@@ -5,6 +5,7 @@
 #define FEDLANE_STORE_SCHEMA_H
 
 #include <stdbool.h>
+#include <string.h>
 #include "server/store/store.h"
 
 /* U(record kind, columns, condition): no two rows have the same values in these columns, beside the primary
@@ -73,7 +74,9 @@ static inline int64_t row_int(const struct record_column *c, const void *row)
  * has. */
 static inline double row_real(const struct record_column *c, const void *row)
 {
-    return *(const double *)((const char *)row + c->offset) + 0.0;
+    double v;
+    memcpy(&v, (const char *)row + c->offset, sizeof v);
+    return v + 0.0;
 }
 static inline void row_set_text(const struct record_column *c, void *row, const char *v)
 {
@@ -85,7 +88,7 @@ static inline void row_set_int(const struct record_column *c, void *row, int64_t
 }
 static inline void row_set_real(const struct record_column *c, void *row, double v)
 {
-    *(double *)((char *)row + c->offset) = v;
+    memcpy((char *)row + c->offset, &v, sizeof v);
 }
 
 #endif
