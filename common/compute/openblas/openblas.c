@@ -5,15 +5,21 @@
 #include "common/base/log.h"
 #include "common/compute/openblas/kernels.h"
 
+/* OpenBLAS exports it and declares it nowhere; other BLAS libraries do not have it. */
+int blas_thread_shutdown_(void) __attribute__((weak));
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const struct cpu_kernels *kernels;
 static char description[256];
 
 /* The number of BLAS threads is the process's, and results depend on it: devices train in parallel on threads
- * of ours. */
+ * of ours. Those that OpenBLAS started when it was loaded spin for a while, on cores that have better to do.
+ */
 static void set_up(void)
 {
     openblas_set_num_threads(1);
+    if (blas_thread_shutdown_)
+        (void)blas_thread_shutdown_();
     kernels = cpu_kernels_choose();
     (void)snprintf(description, sizeof description, "openblas: %s, core %s, own kernels %s",
                    openblas_get_config(), openblas_get_corename(), kernels->name);
