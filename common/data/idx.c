@@ -57,7 +57,8 @@ static enum err read_exactly(struct idx *f, void *out, size_t n, struct fault *f
 static enum err open_stream(struct idx *f, const char *hint, uint64_t *out_file_bytes, struct fault *fault)
 {
     struct stat st;
-    const int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    /* Opening a pipe must not wait for whoever writes into it. */
+    const int fd = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return fault_set(fault, ERR_BAD_FILE, f->field, "%s: %s%s%s", path_shown(f->path), strerror(errno),
                          *hint ? "; " : "", hint);

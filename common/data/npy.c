@@ -142,7 +142,8 @@ enum err npy_open(const char *path, const char *field, struct npy *out, struct f
 {
     struct stat st;
     *out = (struct npy){0};
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* Opening a pipe must not wait for whoever writes into it. */
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return fault_set(fault, ERR_BAD_FILE, field,
                          "%s: %s; a path is relative to the directory where the program was started",

@@ -31,7 +31,8 @@ enum err text_open(const char *path, const char *field, struct text_file *out, s
 {
     struct stat st;
     *out = (struct text_file){.path = path, .field = field};
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* Opening a pipe must not wait for whoever writes into it. */
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return fault_set(
             fault, ERR_BAD_FILE, field, "%s: %s%s", path_shown(path), strerror(errno),
