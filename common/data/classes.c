@@ -115,6 +115,9 @@ enum err class_of_text(struct classes *c, const char *text, size_t len, int32_t 
         return named_class(c, text, len, out, out_why, room);
     const enum decimal is_number = decimal_whole(text, len, &label);
     float fraction;
+    if (is_number == DECIMAL_TOO_LARGE)
+        return refuse(out_why, room, "label \"%.*s\"; labels are classes, 0 to %d", shown, text,
+                      CLASSES_MAX - 1);
     if (is_number == DECIMAL_BAD && decimal_float(text, len, &fraction) != DECIMAL_BAD)
         return refuse(out_why, room, "label \"%.*s\" is no whole number; labels are classes", shown, text);
     if (c->kind == CLASSES_UNDECIDED)

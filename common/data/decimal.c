@@ -12,7 +12,7 @@
 struct parts {
     uint64_t mantissa;
     int64_t exponent;
-    bool is_negative;
+    bool is_negative, is_cut; /* cut: one of the digits left out is not 0 */
 };
 
 #define MOST_DIGITS  19
@@ -27,6 +27,7 @@ static const char *take_digits(const char *s, const char *end, struct parts *p, 
             p->exponent -= shift;
         } else {
             p->exponent += 1 - shift;
+            p->is_cut = p->is_cut || *s != '0';
         }
     }
     return s;
@@ -122,6 +123,8 @@ enum decimal decimal_whole(const char *s, size_t n, long long *out)
     struct parts p;
     if (!take_parts(s, n, &p))
         return DECIMAL_BAD;
+    if (p.is_cut)
+        return p.exponent < 0 ? DECIMAL_BAD : DECIMAL_TOO_LARGE;
     for (; p.exponent < 0 && p.mantissa % 10 == 0 && p.mantissa > 0; p.exponent++)
         p.mantissa /= 10;
     if (p.exponent < 0 && p.mantissa > 0)

@@ -205,7 +205,9 @@ static enum err read_example(struct reading *t)
         err = read_features(t, &n);
     if (err != ERR_OK)
         return err;
-    if (n == 0 || (!is_first && n != pool->num_features))
+    if (n == 0)
+        return at_token(t, "example %zu of user \"%.60s\" is empty", t->num_x, user_name(t));
+    if (!is_first && n != pool->num_features)
         return at_token(t,
                         "example %zu of user \"%.60s\" has %zu features, not the %zu of the examples before",
                         t->num_x, user_name(t), n, pool->num_features);

@@ -123,7 +123,8 @@ static enum err take_type(struct cursor *c, struct npy *out)
         why = "Python objects are never read, because they are programs; convert the array with "
               ".astype(\"<f4\") before saving";
     else if (name[0] == '>')
-        why = "big-endian numbers are not read; convert them with .astype(\"<f4\") before saving";
+        why = "big-endian numbers are not read; convert them with .astype(\"<f4\") before saving, labels "
+              "with .astype(\"<i8\")";
     (void)snprintf(text, sizeof text, "type '%s': %s", name, why);
     return refuse(c, text);
 }

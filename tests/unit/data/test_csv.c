@@ -145,6 +145,7 @@ START_TEST(test_bad_tables)
         {"x,y\n1,0\n\"1,5\",0\n", "\"1,5\" is no number"},
         {"x,y\n1,-1\n", "label -1"},
         {"x,y\n1,0.5\n", "label \"0.5\" is no whole number"},
+        {"x,y\n1,1e30\n", "label \"1e30\"; labels are classes, 0 to 65535"},
         {"x,y\n1,99999999\n", "label 99999999"},
         {"x,y\n1,0\n1,cat\n", "line 3, column \"y\": label \"cat\" is no whole number"},
         {"x,y\n1,cat\n1,0\n", "label \"0\" is a number"},

@@ -118,6 +118,9 @@ START_TEST(test_whole)
         {"1e19", DECIMAL_TOO_LARGE, 0},
         {"9223372036854775807", DECIMAL_GOOD, INT64_MAX},
         {"1e99999999999", DECIMAL_TOO_LARGE, 0},
+        {"1.000000000000000000000000", DECIMAL_GOOD, 1},
+        {"1.000000000000000000000001", DECIMAL_BAD, 0},
+        {"12345678901234567890123", DECIMAL_TOO_LARGE, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         long long value = 0;

@@ -151,7 +151,7 @@ START_TEST(test_bad_files)
         {HEAD "[]}}", "a user's data must be an object"},
         {HEAD "{\"x\":3}}}", "x must be a list"},
         {HEAD "{\"x\":[[3],[4,5]]}}}", "example 1 of user \"b\" has more than the 1 features"},
-        {HEAD "{\"x\":[[3],[]]}}}", "example 1 of user \"b\" has 0 features"},
+        {HEAD "{\"x\":[[3],[]]}}}", "example 1 of user \"b\" is empty"},
         {HEAD "{\"x\":[\"to be\"]}}}", "text needs an embedding model"},
         {HEAD "{\"x\":[[[\"id\"]]]}}}", "text needs an embedding model"},
         {HEAD "{\"y\":[\"q\"]}}}", "text needs an embedding model"},
