@@ -108,6 +108,8 @@ static enum err read_row(struct reader *r, const char **cells, size_t max, size_
 
 enum err csv_parse(char *text, struct arena *arena, struct csv *out, struct fault *fault)
 {
+    if (str_has_prefix(text, "\xef\xbb\xbf"))
+        text += 3; /* the mark by which spreadsheets say that it is UTF-8 */
     struct reader r = {.at = text, .line = 1, .fault = fault};
     size_t max_columns = count_commas(text), max_rows = count_lines(text), count;
     *out = (struct csv){0};

@@ -143,6 +143,7 @@ enum err json_set_path(json_t *doc, const char *assignment, struct fault *fault)
 static enum err read_stdin(json_t **out, struct fault *fault)
 {
     struct buf text = BUF_INIT(LIMIT_JSON_FILE);
+    struct fault inner = FAULT_NONE;
     char part[4096];
     size_t n;
     enum err e = ERR_OK;
@@ -151,7 +152,9 @@ static enum err read_stdin(json_t **out, struct fault *fault)
     if (e || ferror(stdin))
         e = fault_set(fault, e ? e : ERR_IO, NULL, "standard input: cannot be read");
     if (!e)
-        e = json_text_parse(text.data ? text.data : "", text.len, out, fault);
+        e = json_text_parse(text.data ? text.data : "", text.len, out, &inner);
+    if (e && !fault->err)
+        e = fault_set(fault, e, NULL, "standard input: %s", inner.detail);
     buf_release(&text);
     return e;
 }

@@ -48,8 +48,8 @@ enum err json_spec_parse(const json_t *obj, const struct json_field *fields, siz
                          enum json_unknown unknown, const char *prefix, struct arena *arena, void *out,
                          struct fault *fault) MUST_CHECK;
 
-/* Text to a document: UTF-8 checked, duplicate keys refused, depth at most LIMIT_JSON_DEPTH, nothing behind
- * it. ERR_MALFORMED_JSON says line and column. The caller decrefs. */
+/* Text to a document: UTF-8 checked, a byte order mark passed over, duplicate keys refused, depth at most
+ * LIMIT_JSON_DEPTH, nothing behind it. ERR_MALFORMED_JSON says line and column. The caller decrefs. */
 enum err json_text_parse(const char *text, size_t len, json_t **out, struct fault *fault) MUST_CHECK;
 /* A file of at most LIMIT_JSON_FILE bytes; the fault names the file. */
 enum err json_file_parse(const char *path, json_t **out, struct fault *fault) MUST_CHECK;

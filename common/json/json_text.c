@@ -44,6 +44,10 @@ enum err json_text_parse(const char *text, size_t len, json_t **out, struct faul
 {
     struct place at;
     json_error_t error;
+    if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3; /* the mark by which some editors say that it is UTF-8 */
+        len -= 3;
+    }
     if (is_too_deep(text, len, &at))
         return fault_set(fault, ERR_MALFORMED_JSON, NULL,
                          "line %zu, column %zu: nested deeper than %d levels", at.line, at.column,

@@ -27,9 +27,13 @@ START_TEST(test_rows)
 {
     struct csv c;
     begin();
-    ck_assert_int_eq(parse("a,b,c\n1,,x\r\n\n\"q\"\"q\",\"l\n2\",\"p,q\"", &c, NULL), ERR_OK);
+    ck_assert_int_eq(parse("\xef\xbb\xbf"
+                           "a,b,c\n1,,x\r\n\n\"q\"\"q\",\"l\n2\",\"p,q\"",
+                           &c, NULL),
+                     ERR_OK);
     ck_assert_uint_eq(c.num_columns, 3);
     ck_assert_uint_eq(c.num_rows, 2);
+    ck_assert_str_eq(c.titles[0], "a");
     ck_assert_str_eq(csv_cell(&c, 0, 0), "1");
     ck_assert_str_eq(csv_cell(&c, 0, 1), "");
     ck_assert_str_eq(csv_cell(&c, 0, 2), "x");

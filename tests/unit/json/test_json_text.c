@@ -15,8 +15,8 @@ static json_t *parse(const char *text)
 
 START_TEST(test_good)
 {
-    static const char *const good[] = {"{}",       " [1, 2] \n", "5",
-                                       "\"text\"", "null",       "{\"a\": {\"b\": \"[[[[{{{\\\"[\"}}"};
+    static const char *const good[] = {
+        "{}", " [1, 2] \n", "5", "\xef\xbb\xbf{}", "\"text\"", "null", "{\"a\": {\"b\": \"[[[[{{{\\\"[\"}}"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         json_decref(parse(good[i]));
 }
