@@ -99,6 +99,8 @@ static enum err set_value(struct parse *p, const struct option_row *row, const c
     enum err e = ERR_OK;
     int64_t integer;
     double number;
+    if (p->is_seen[row - p->rows] && row->kind != OPTION_LIST && row->kind != OPTION_FLAG)
+        return fault_set(p->fault, ERR_USAGE, row->name, "%s is given twice; give it once", source);
     switch (row->kind) {
     case OPTION_FLAG:
         e = set_flag(p, row, source, value, member);

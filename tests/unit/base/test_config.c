@@ -192,6 +192,22 @@ START_TEST(test_errors)
 }
 END_TEST
 
+START_TEST(test_given_twice)
+{
+    const struct parsed flags = PARSE("-v", "--verbose"), lists = PARSE("-l", "a", "-l", "a");
+    ck_assert_int_eq(flags.err, ERR_OK);
+    ck_assert_int_eq(lists.err, ERR_OK);
+    static const char *const twice[][5] = {{"--port", "1", "--port", "1"},
+                                           {"--data-dir=a", "-d", "b"},
+                                           {"--learning-rate", "1", "--learning-rate=2"}};
+    for (size_t i = 0; i < sizeof twice / sizeof *twice; i++) {
+        const struct parsed p = parse(twice[i]);
+        ck_assert_int_eq(p.err, ERR_USAGE);
+        ck_assert_ptr_nonnull(strstr(p.fault.detail, "given twice"));
+    }
+}
+END_TEST
+
 START_TEST(test_list_is_bounded)
 {
     const char *args[80] = {0};
@@ -243,6 +259,7 @@ int main(void)
     tcase_add_test(tc, test_flags_with_values);
     tcase_add_test(tc, test_environment);
     tcase_add_loop_test(tc, test_errors, 0, (int)(sizeof errors / sizeof *errors));
+    tcase_add_test(tc, test_given_twice);
     tcase_add_test(tc, test_list_is_bounded);
     tcase_add_test(tc, test_help);
     suite_add_tcase(suite, tc);
