@@ -26,6 +26,8 @@ static void watch_signals(void)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (sigaction(numbers[i], NULL, &former) == 0 && former.sa_handler == SIG_DFL)
             (void)sigaction(numbers[i], &action, NULL);
+    /* A limit on the size of files is then an error like any other. */
+    (void)signal(SIGXFSZ, SIG_IGN);
 }
 
 static enum err io_fault(struct fault *fault, const char *path, const char *what)

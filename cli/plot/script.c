@@ -45,7 +45,7 @@ enum err picture_of(const char *path, enum picture *out, struct fault *fault)
     *out = is_png ? PICTURE_PNG : PICTURE_SVG;
     if (is_svg || is_png)
         return ERR_OK;
-    return fault_set(fault, ERR_USAGE, NULL, "-o %s: the name must end with .svg or .png", path);
+    return fault_set(fault, ERR_USAGE, NULL, "%s: the name of a picture must end with .svg or .png", path);
 }
 
 static enum err add_data(const struct panel *panels, size_t num_panels, struct buf *out)
