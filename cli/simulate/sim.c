@@ -100,6 +100,55 @@ enum err sim_check(const json_t *spec, struct arena *arena, struct run_row *out,
     return e;
 }
 
+/* All devices have examples of one shape, so what does not fit one fits none. */
+static enum err check_model(const json_t *spec, const struct dataset *data, struct fault *fault)
+{
+    struct arch *arch = NULL;
+    enum err e = arch_parse(json_object_get(spec, "model"), &arch, fault);
+    if (e)
+        return e;
+    if (!arch->has_layers)
+        e = fault_set(
+            fault, ERR_INVALID_FIELD, "model.tensors",
+            "a simulation trains the model itself and so needs model.layers; tensors are for devices "
+            "with training code of their own");
+    else if (arch->num_features != (int64_t)dataset_num_features(data))
+        e = fault_set(fault, ERR_INVALID_FIELD, "model.input",
+                      "the model takes %lld numbers, but an example of the data has %zu",
+                      (long long)arch->num_features, dataset_num_features(data));
+    else if (arch->num_classes < dataset_num_classes(data))
+        e = fault_set(fault, ERR_INVALID_FIELD, "model.layers",
+                      "the last layer has %lld units, but the data have %d classes: give it as many or more",
+                      (long long)arch->num_classes, dataset_num_classes(data));
+    arch_free(arch);
+    return e;
+}
+
+/* Devices neither come nor go: a run that cannot start now never will. */
+static enum err check_start(struct sim *s, struct fault *fault)
+{
+    struct arena arena = ARENA_INIT(SIM_ARENA_MAX);
+    struct run_row run = {0};
+    int64_t next_ms;
+    enum err e = core_advance(s->core, &next_ms);
+    if (!e)
+        e = sim_run(s, &arena, &run);
+    if (!e && !str_eq(run.dataset, dataset_name(s->data)))
+        e = fault_set(fault, ERR_INVALID_FIELD, "dataset",
+                      "the run asks for devices of \"%.80s\", but the data have the name \"%.80s\"",
+                      run.dataset, dataset_name(s->data));
+    else if (!e && run.status == RUN_WAITING_FOR_DEVICES)
+        e = fault_set(
+            fault, ERR_INVALID_FIELD, "selection",
+            "the run cannot start: %s; lower selection.population or selection.devices_per_round, or "
+            "give the data more devices",
+            run.status_reason);
+    else if (!e && run.status == RUN_FINISHED)
+        e = fault_set(fault, ERR_INVALID_FIELD, NULL, "the run cannot start: %s", run.status_reason);
+    arena_release(&arena);
+    return e;
+}
+
 enum err sim_new(const json_t *spec, const struct dataset *data, int threads, struct sim **out,
                  struct fault *fault)
 {
@@ -111,11 +160,15 @@ enum err sim_new(const json_t *spec, const struct dataset *data, int threads, st
         e = sim_load_data(spec, &s->own_data, fault);
     s->data = data ? data : s->own_data;
     if (!e)
+        e = check_model(spec, s->data, fault);
+    if (!e)
         e = sim_systems_load(spec, s->data, &s->systems, fault);
     if (!e)
         e = sim_register(s, fault);
     if (!e)
         e = sim_crew_new(s->data, threads, &s->crew);
+    if (!e)
+        e = check_start(s, fault);
     if (e) {
         sim_free(s);
         return e;
@@ -218,18 +271,13 @@ static enum err read_open_round(struct sim *s, struct arena *arena, int64_t n, s
 
 static enum err stuck(const struct sim *s, const struct run_row *run, struct fault *fault)
 {
-    if (run->status == RUN_WAITING_FOR_DEVICES && str_eq(run->dataset, dataset_name(s->data)))
-        return fault_set(
-            fault, ERR_CONFLICT, "selection",
-            "the run cannot start: %s; lower selection.population or selection.devices_per_round, or "
-            "give the data more devices",
-            run->status_reason);
     if (s->num_jobs > 0)
-        return fault_set(fault, ERR_CONFLICT, "reporting.deadline_s",
-                         "the run cannot go on after %.3f simulated seconds: %s; device %lld never comes "
-                         "online again for long enough, and there is no deadline to go on without it: set "
-                         "reporting.deadline_s, or let the trace go on",
-                         (double)s->now_ns / 1e9, run->status_reason, (long long)s->jobs[0].task.ordinal);
+        return fault_set(
+            fault, ERR_CONFLICT, "reporting.deadline_s",
+            "the run cannot go on after %.3f simulated seconds: %s; device %lld is never "
+            "online for long enough to end its task, and there is no deadline to go on without it: set "
+            "reporting.deadline_s, give it more speed, or let the trace go on",
+            (double)s->now_ns / 1e9, run->status_reason, (long long)s->jobs[0].task.ordinal);
     return fault_set(fault, ERR_CONFLICT, NULL, "the run cannot go on: %s", run->status_reason);
 }
 

@@ -18,9 +18,9 @@
 
 struct sim;
 
-/* Checks the spec, loads its data and registers every device. `spec` is only read. `data` is what the spec's
- * "data" gives, which then outlives the simulation, or NULL: it loads its own. Faults name the field, or the
- * data file. */
+/* Checks the spec, loads its data, registers every device and makes sure that the run can start. `spec` is
+ * only read. `data` is what the spec's "data" gives, which then outlives the simulation, or NULL: it loads
+ * its own. Faults name the field, or the data file. */
 enum err sim_new(const json_t *spec, const struct dataset *data, int threads, struct sim **out,
                  struct fault *fault) MUST_CHECK;
 void sim_free(struct sim *s);

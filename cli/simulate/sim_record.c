@@ -1,8 +1,10 @@
 #include "cli/simulate/sim_record.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cli/out_file.h"
@@ -101,6 +103,38 @@ enum err sim_make_folder(const char *dir, struct fault *fault)
     return ERR_OK;
 }
 
+/* How much of the path, which is cut, is there. */
+static size_t length_there(char *path)
+{
+    struct stat st;
+    while (stat(path, &st) != 0) {
+        char *slash = strrchr(path, '/');
+        if (!slash || slash == path)
+            return slash ? 1 : 0;
+        *slash = '\0';
+    }
+    return strlen(path);
+}
+
+/* By making it: no look at modes tells all that can be in the way. */
+enum err sim_check_folder(const char *dir, struct fault *fault)
+{
+    char *path = strdup(dir);
+    if (!path)
+        return ERR_NO_MEMORY;
+    size_t there = length_there(path), len = strlen(dir);
+    enum err e = sim_make_folder(dir, fault);
+    memcpy(path, dir, len + 1);
+    for (; len > there; len--) {
+        if (len < strlen(dir) && dir[len] != '/')
+            continue;
+        path[len] = '\0';
+        (void)rmdir(path);
+    }
+    free(path);
+    return e;
+}
+
 enum err sim_put_file(const char *dir, const char *name, const void *bytes, size_t n, struct fault *fault)
 {
     char *path;
@@ -131,11 +165,45 @@ static enum err put_run(const char *dir, const struct run_row *run, const json_t
     return e;
 }
 
+static void remove_file(const char *dir, const char *name)
+{
+    char *path;
+    if (asprintf(&path, "%s/%s", dir, name) < 0)
+        return;
+    (void)unlink(path);
+    free(path);
+}
+
+/* Where locks cannot be had, as on some network drives, -1 is as good. */
+static int hold(const char *dir)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0)
+        (void)flock(fd, LOCK_EX);
+    return fd;
+}
+
 enum err sim_record_put(struct sim_record *r, const char *dir, const struct run_row *run, const json_t *final,
                         struct fault *fault)
 {
-    enum err e = sim_put_file(dir, "metrics.csv", r->csv.data, r->csv.len, fault);
+    bool was_there = access(dir, F_OK) == 0;
+    enum err e = sim_make_folder(dir, fault);
+    if (e)
+        return e;
+    int lock = hold(dir);
+    remove_file(dir, "run.json"); /* what another run left does not go with these */
+    e = sim_put_file(dir, "metrics.csv", r->csv.data, r->csv.len, fault);
     if (!e)
         e = put_model(r, dir, fault);
-    return e ? e : put_run(dir, run, final, fault);
+    if (!e)
+        e = put_run(dir, run, final, fault);
+    if (e) {
+        remove_file(dir, "model.safetensors");
+        remove_file(dir, "metrics.csv");
+    }
+    if (e && !was_there)
+        (void)rmdir(dir);
+    if (lock >= 0)
+        (void)close(lock);
+    return e;
 }

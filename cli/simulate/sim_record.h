@@ -30,10 +30,13 @@ enum err sim_record_end(struct sim_record *r, struct arena *arena, struct run_ro
 
 /* Makes a folder with the folders above it, and makes sure that it can be written. */
 enum err sim_make_folder(const char *dir, struct fault *fault) MUST_CHECK;
+/* Whether it can. Leaves what was there. */
+enum err sim_check_folder(const char *dir, struct fault *fault) MUST_CHECK;
 /* dir/name, at once. */
 enum err sim_put_file(const char *dir, const char *name, const void *bytes, size_t n,
                       struct fault *fault) MUST_CHECK;
-/* metrics.csv, model.safetensors and, when those are there, run.json. */
+/* metrics.csv, model.safetensors and, when those are there, run.json, in dir, which is made. Where run.json
+ * is, all three are of one run; on an error none is left. */
 enum err sim_record_put(struct sim_record *r, const char *dir, const struct run_row *run, const json_t *final,
                         struct fault *fault) MUST_CHECK;
 

@@ -7,7 +7,9 @@
 #include "cli/simulate/sim_record.h"
 #include "cli/simulate/sweep.h"
 #include "cli/spec_file.h"
+#include "cli/table.h"
 #include "common/base/log.h"
+#include "common/base/str.h"
 
 struct simulation {
     struct cli *cli;
@@ -90,6 +92,19 @@ static enum err print_end(struct simulation *s, const struct run_row *run, json_
     return failed ? ERR_NO_MEMORY : ERR_OK;
 }
 
+/* As a sweep judges its runs. */
+static enum err judge(struct simulation *s, json_t *final)
+{
+    struct sweep_run run = {.final = final};
+    enum err e = sweep_judge(&run, s->record.csv.data); /* written: its text may be used up */
+    if (e || !run.is_failed)
+        return e;
+    s->cli->status = STATUS_FAILED;
+    if (str_eq(json_text_at(final, "outcome"), "completed"))
+        (void)fprintf(stderr, "fedlane: %s\n", run.reason);
+    return ERR_OK;
+}
+
 static enum err finish(struct simulation *s)
 {
     struct cli *cli = s->cli;
@@ -100,8 +115,8 @@ static enum err finish(struct simulation *s)
         e = sim_record_put(&s->record, cli->options.out_dir, &run, final, &cli->fault);
     if (!e)
         e = print_end(s, &run, final);
-    if (!e && run.outcome != RUN_COMPLETED)
-        cli->status = STATUS_FAILED;
+    if (!e)
+        e = judge(s, final);
     json_decref(final);
     return e;
 }
@@ -127,6 +142,20 @@ static enum err simulate_one(struct cli *cli, const json_t *spec, int threads)
     return e;
 }
 
+static enum err check_out(struct cli *cli)
+{
+    const char *dir = cli->options.out_dir;
+    char *sweep;
+    if (asprintf(&sweep, "%s/sweep.json", dir) < 0)
+        return ERR_NO_MEMORY;
+    enum err e = sim_check_folder(dir, &cli->fault);
+    if (!e && access(sweep, F_OK) == 0)
+        e = fault_set(&cli->fault, ERR_BAD_FILE, NULL,
+                      "--out %s: holds a sweep (sweep.json); give another folder", dir);
+    free(sweep);
+    return e;
+}
+
 enum err cmd_simulate(struct cli *cli)
 {
     json_t *spec = NULL;
@@ -138,7 +167,7 @@ enum err cmd_simulate(struct cli *cli)
     } else if (!e) {
         /* Before the work, so that it is not for nothing. */
         if (cli->options.out_dir)
-            e = sim_make_folder(cli->options.out_dir, &cli->fault);
+            e = check_out(cli);
         if (!e)
             e = simulate_one(cli, spec, threads);
     }

@@ -175,6 +175,7 @@ enum err sweep_crew(struct sweep *s, int *out_signal)
     watch_signals(former);
     e = sweep_progress_begin(&progress, s);
     if (!e) {
+        sweep_progress_paint(&progress); /* also where all of it takes no time */
         size_t num_started = start(s, crew, count, &num_running);
         e = look_after(s, &num_running, &progress);
         for (size_t i = 0; i < num_started; i++)

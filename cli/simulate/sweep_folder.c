@@ -6,11 +6,14 @@
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
+#include "cli/csv.h"
 #include "cli/simulate/sim_record.h"
 #include "cli/simulate/sweep.h"
 #include "cli/table.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
+#include "common/base/str.h"
+#include "common/crypto/sha256.h"
 #include "common/json/json_spec.h"
 
 #define METRICS_MAX  (256 * MIB)
@@ -126,6 +129,39 @@ static enum err claim(struct sweep *s)
 
 /* -- which runs are done --------------------------------------------------------------------------------- */
 
+/* Somebody may have changed or cut it; the means are taken from it. */
+static bool is_whole(const char *metrics, const json_t *final, struct arena *arena)
+{
+    struct csv csv;
+    struct fault ignored = FAULT_NONE;
+    char *text = arena_strdup(arena, metrics);
+    if (!text || csv_parse(text, arena, &csv, &ignored) != ERR_OK)
+        return false;
+    int round = csv_column(&csv, "round"), type = csv_column(&csv, "type");
+    bool has_final = str_eq(json_text_at(final, "outcome"), "completed");
+    size_t rounds = (size_t)json_integer_value(json_object_get(final, "rounds"));
+    if (round < 0 || type < 0 || csv.num_rows < rounds + has_final)
+        return false;
+    return !has_final || str_eq(csv_cell(&csv, csv.num_rows - 1, type), "final");
+}
+
+/* The numbers of the model's file, which stand behind its header, are those that the final line names. */
+static bool is_its_model(const char *path, const json_t *final)
+{
+    struct buf file = BUF_INIT((size_t)LIMIT_MODEL_BYTES);
+    struct fault ignored = FAULT_NONE;
+    char hash[SHA256_HEX_SIZE] = "";
+    uint64_t header = 0;
+    if (file_read(path, &file, &ignored) == ERR_OK && file.len >= 8) {
+        for (int i = 0; i < 8; i++)
+            header |= (uint64_t)(uint8_t)file.data[i] << 8 * i;
+        if (header <= file.len - 8 && sha256_hex(file.data + 8 + header, file.len - 8 - header, hash))
+            hash[0] = '\0';
+    }
+    buf_release(&file);
+    return *hash && str_eq(hash, json_text_at(final, "aggregate_sha256"));
+}
+
 /* What cannot be read, or came from other defaults, is done again. */
 static enum err resume_run(struct sweep *s, struct sweep_run *run)
 {
@@ -136,11 +172,12 @@ static enum err resume_run(struct sweep *s, struct sweep_run *run)
     const char *dir = sweep_run_folder(s, run, &arena), *path = dir ? path_in(&arena, dir, "run.json") : NULL,
                *model = dir ? path_in(&arena, dir, "model.safetensors") : NULL;
     enum err e = path && model ? ERR_OK : ERR_NO_MEMORY;
-    bool is_done = !e && is_there(path) && is_there(model) &&
-                   json_file_parse(path, &done, &ignored) == ERR_OK &&
+    bool is_done = !e && is_there(path) && json_file_parse(path, &done, &ignored) == ERR_OK &&
                    json_equal(json_object_get(done, "spec"), run->filled) &&
                    json_is_object(json_object_get(done, "final")) &&
-                   sweep_read_metrics(s, run, &arena, &metrics, &ignored) == ERR_OK;
+                   sweep_read_metrics(s, run, &arena, &metrics, &ignored) == ERR_OK &&
+                   is_whole(metrics, json_object_get(done, "final"), &arena) &&
+                   is_its_model(model, json_object_get(done, "final"));
     if (is_done) {
         run->final = json_incref(json_object_get(done, "final"));
         if (sweep_judge(run, metrics) == ERR_OK) {
@@ -170,11 +207,16 @@ enum err sweep_folder_enter(struct sweep *s)
 {
     if (!s->cli->options.out_dir)
         return ERR_OK;
-    enum err e = sim_make_folder(s->cli->options.out_dir, &s->cli->fault);
+    const char *dir = s->cli->options.out_dir;
+    bool was_there = is_there(dir);
+    enum err e = sim_make_folder(dir, &s->cli->fault);
     if (!e)
         e = hold(s);
-    if (!e)
+    if (!e) {
         e = claim(s);
+        if (e && !was_there)
+            (void)rmdir(dir);
+    }
     for (size_t i = 0; i < s->num_runs && !e; i++)
         e = resume_run(s, &s->runs[i]);
     return e;

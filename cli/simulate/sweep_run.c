@@ -89,9 +89,7 @@ static enum err put_files(struct sweep *s, struct sweep_run *run, struct sim_rec
     struct arena arena = ARENA_INIT(1 << 16);
     const char *dir = sweep_run_folder(s, run, &arena);
     (void)pthread_mutex_lock(&s->files);
-    enum err e = dir ? sim_make_folder(dir, fault) : ERR_NO_MEMORY;
-    if (!e)
-        e = sim_record_put(record, dir, row, run->final, fault);
+    enum err e = dir ? sim_record_put(record, dir, row, run->final, fault) : ERR_NO_MEMORY;
     (void)pthread_mutex_unlock(&s->files);
     arena_release(&arena);
     return e;

@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import re
+import resource
 import select
 import struct
 import subprocess
@@ -399,6 +400,28 @@ def test_simulate_files(lab):
     assert hashlib.sha256(raw[8 + length:]).hexdigest() == final["aggregate_sha256"]
 
 
+def test_simulate_leaves_a_whole_folder_or_none(lab):
+    path, out = lab.write("spec.json", synthetic_run(num_rounds=1)), lab.path("new/folder")
+
+    def simulate(*args, limit=resource.RLIM_INFINITY):
+        return subprocess.run([harness.program("fedlane"), "simulate", path, "--threads", "1", "--out", out, *args], capture_output=True,
+                              text=True, timeout=harness.TIMEOUT_S, stdin=subprocess.DEVNULL,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY)))
+    done = simulate(limit=2000)  # less than the model
+    assert done.returncode == FAILED and "model.safetensors" in done.stderr and "File too large" in done.stderr, done
+    assert not os.path.exists(out)
+    assert simulate().returncode == FINE
+    done = simulate("--set", "seed=7", limit=2000)
+    assert done.returncode == FAILED and os.listdir(out) == [], done
+    # A run that never moves is no success.
+    done = simulate("--set", "training.learning_rate=1000000", "--set", "strategy.params.proximal_mu=1000", "--set", "reporting.on_too_few=skip")
+    assert done.returncode == FAILED and "diverged" in done.stderr and sorted(os.listdir(out))[-1] == "run.json", done
+    for bad, words in (("spec.json", "no directory"), ("spec.json/x", "Not a directory"), ("", "name of a folder")):
+        done = subprocess.run([harness.program("fedlane"), "simulate", path, "--out", bad and lab.path(bad)], capture_output=True, text=True,
+                              timeout=harness.TIMEOUT_S, stdin=subprocess.DEVNULL)
+        assert done.returncode == USAGE and words in done.stderr and not done.stdout, done
+
+
 def test_simulate_errors(lab):
     def simulate(status, *args, words=()):
         done = subprocess.run([harness.program("fedlane"), "simulate", *args], capture_output=True, text=True,
@@ -414,8 +437,8 @@ def test_simulate_errors(lab):
     simulate(USAGE, spec, "--set", "data.source=nosuch", words=("data.source",))
     simulate(USAGE, spec, "--set", "data={\"source\": \"idx\", \"train_images\": \"/nonexistent/a\", \"train_labels\": \"/nonexistent/b\"}",
              words=("/nonexistent/a",))
-    simulate(FAILED, spec, "--set", "selection.population=31", words=("30 of 31",))
-    simulate(FAILED, spec, "--set", "model.input=[61]")
+    simulate(USAGE, spec, "--set", "selection.population=31", words=("30 of 31",))
+    simulate(USAGE, spec, "--set", "model.input=[61]", words=("model.input", "60"))
     simulate(USAGE, spec, "--out", lab.path("spec.json"), words=("--out", "spec.json"))
     simulate(USAGE, spec, "--out", lab.path("spec.json/b"), words=("--out",))
     simulate(USAGE, spec, "--out", "/proc/fedlane", words=("--out", "/proc/fedlane"))

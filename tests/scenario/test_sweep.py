@@ -169,6 +169,9 @@ def test_refused_before_any_training(lab):
             (["--sweep", MU + "=1,,2"], ["a value is missing"]),
             (["--sweep", MU], ["write it like"]),
             (["--sweep", "seed=1,2"], ["--seeds"]),
+            (["--sweep", "selection.population=8,9"], ["missing ordinals 8", "in the run population=9"]),
+            (["--sweep", "model.input=[60],[61]"], ["model.input", "61", "in the run input=[61]"]),
+            (["--seeds", "1", "--seeds", "2"], ["--seeds is given twice"]),
             (["--seeds", "3-1"], ["3-1", "backwards"]),
             (["--seeds", "1,,2"], ["missing"]),
             (["--seeds", "1,2,"], ["missing"]),
@@ -198,25 +201,27 @@ def test_folder_of_another_sweep(lab):
     single = lab.path("single")
     simulate(lab, path, "--out", single)
     simulate(lab, path, "--seeds", "1", "--out", single, status=USAGE, words=["single run"])
+    simulate(lab, path, "--out", out, status=USAGE, words=["holds a sweep"])
+    assert files(out) == before
 
 
 # -- runs that fail -------------------------------------------------------------------------------------------------
 
 def test_failed_runs_do_not_stop_the_others(lab):
-    path, out = lab.write("spec.json", spec(strategy={"params": {"proximal_mu": 1000}}, reporting={"on_too_few": "skip"},
+    path, out = lab.write("spec.json", spec(strategy={"params": {"proximal_mu": 1000}}, reporting={"on_too_few": "skip", "deadline_s": 0},
                                             systems=None, training={"local_epochs": 4})), lab.path("out")
-    args = ["--sweep", "training.learning_rate=1000000,0.0001", "--sweep", "selection.population=8,9", "--out", out]
-    done = simulate(lab, path, *args, status=FAILED, words=["diverged", "missing ordinals 8"])
+    args = ["--sweep", "training.learning_rate=1000000,0.0001", "--sweep", "systems.up_bytes_per_s=1e6,1e-9", "--out", out]
+    done = simulate(lab, path, *args, status=FAILED, words=["diverged", "the run cannot go on"])
     rows = table(out, "sweep.csv")
     assert [r["outcome"] for r in rows] == ["failed", "failed", "completed", "failed"], rows
-    assert "diverged" in rows[0]["reason"] and rows[0]["failed_updates"] == "12" and "9" in rows[1]["reason"], rows
+    assert "diverged" in rows[0]["reason"] and rows[0]["failed_updates"] == "12" and "cannot go on" in rows[1]["reason"], rows
     assert {r["training.learning_rate"] for r in table(out, "mean.csv")} == {"0.0001"}
     assert done.stdout.count("failed: ") == 6, done.stdout  # as each ended, and below the table
     simulate(lab, path, *args, status=FAILED, words=["2 of 4 runs are done already"])
     assert table(out, "sweep.csv") == rows
     none = lab.path("none")
-    simulate(lab, path, "--sweep", "selection.population=9", "--out", none, status=FAILED)
-    assert read(none, "mean.csv") == b"selection.population,round,type,runs\n"
+    simulate(lab, path, "--sweep", "systems.up_bytes_per_s=1e-9", "--out", none, status=FAILED)
+    assert read(none, "mean.csv") == b"systems.up_bytes_per_s,round,type,runs\n"
 
 
 # -- ended and gone on ----------------------------------------------------------------------------------------------
@@ -256,14 +261,18 @@ def test_interrupted_and_gone_on(lab):
 
 def test_damaged_runs_are_done_again(lab):
     path, out = lab.write("spec.json", spec()), lab.path("out")
-    args = ["--seeds", "1-4", "--out", out]
+    args = ["--seeds", "1-7", "--out", out]
     simulate(lab, path, *args)
     whole = files(out)
     os.unlink(os.path.join(out, "seed=1", "metrics.csv"))
     os.unlink(os.path.join(out, "seed=2", "model.safetensors"))
     with open(os.path.join(out, "seed=3", "run.json"), "w") as f:
         f.write("{")
-    simulate(lab, path, *args, words=["1 of 4 runs are done already"])
+    with open(os.path.join(out, "seed=4", "metrics.csv"), "w") as f:
+        f.write("junk")
+    os.truncate(os.path.join(out, "seed=5", "metrics.csv"), whole["seed=5/metrics.csv"].rindex(b"\n", 0, -1) + 1)  # without the last row
+    os.truncate(os.path.join(out, "seed=6", "model.safetensors"), len(whole["seed=6/model.safetensors"]) - 4)
+    simulate(lab, path, *args, words=["1 of 7 runs are done already"])
     assert files(out) == whole
 
 

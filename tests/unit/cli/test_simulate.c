@@ -196,19 +196,20 @@ START_TEST(test_refusals)
     ck_refused(ERR_INVALID_FIELD, "seed=\"x\"", "seed", "");
     ck_refused(ERR_MISSING_FIELD, "data=null", "data", "simulation needs the data");
     ck_refused(ERR_INVALID_FIELD, "data.source=nosuch", "data.source", "synthetic");
-    ck_refused(ERR_CONFLICT, "selection.population=13", "selection", "12 of 13");
-    ck_refused(ERR_CONFLICT, "dataset=other", "", "other");
+    ck_refused(ERR_INVALID_FIELD, "selection.population=13", "selection", "12 of 13");
+    ck_refused(ERR_INVALID_FIELD, "dataset=other", "dataset", "other");
+    ck_refused(ERR_INVALID_FIELD, "model.input=[61]", "model.input", "61 numbers");
+    ck_refused(ERR_INVALID_FIELD, "model.layers[0].units=9", "model.layers", "10 classes");
 }
 END_TEST
 
-START_TEST(test_model_that_does_not_fit)
+START_TEST(test_failed_run_in_words)
 {
     struct outcome o;
-    SIMULATE(1, &o, "model.input=[61]", );
+    SIMULATE(1, &o, "training.learning_rate=1000000", "strategy.params.proximal_mu=1000", "systems=null",
+             "training.local_epochs=20", "reporting.on_too_few=fail", );
     ck_assert_msg(o.err == ERR_OK, "%s", o.fault.detail);
     ck_assert_int_eq(o.run.outcome, RUN_FAILED);
-    ck_assert_ptr_nonnull(strstr(o.run.status_reason, "61"));
-    ck_assert_uint_eq(o.num_rounds, 0);
     struct sim_targets targets;
     sim_targets_init(&targets, -1);
     json_t *final = sim_final_json(&o.run, NULL, &targets);
@@ -223,6 +224,6 @@ int main(void)
     const TTest *const tests[] = {test_whole_run,          test_same_bits_with_any_number_of_threads,
                                   test_dropped_stragglers, test_not_started_by_itself,
                                   test_divergence,         test_no_round_waits_for_the_clock,
-                                  test_refusals,           test_model_that_does_not_fit};
+                                  test_refusals,           test_failed_run_in_words};
     return unit_run("cli simulate", tests, sizeof tests / sizeof *tests);
 }
