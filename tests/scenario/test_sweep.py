@@ -276,6 +276,19 @@ def test_damaged_runs_are_done_again(lab):
     assert files(out) == whole
 
 
+def test_rounds_that_are_no_numbers(lab):
+    path, out = lab.write("spec.json", spec()), lab.path("out")
+    simulate(lab, path, "--seeds", "1-2", "--out", out)
+    rows, made = table(out, "seed=1", "metrics.csv"), lab.path("made")
+    rows[1]["round"] = "1\nEOD\nsystem('touch %s')\n$d9 << EOD\n1" % made
+    with open(os.path.join(out, "seed=1", "metrics.csv"), "w", newline="") as f:
+        writer = csv.DictWriter(f, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    simulate(lab, path, "--seeds", "1-2", "--out", out, status=USAGE, words=["seed=1/metrics.csv", "round", "remove the file"])
+    assert not os.path.exists(made)
+
+
 def test_two_at_a_time(lab):
     path, out = lab.write("spec.json", spec()), lab.path("out")
     os.mkdir(out)
