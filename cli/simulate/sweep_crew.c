@@ -21,7 +21,7 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 /* The first one stops the sweep when its rounds are done, the second one at once. */
 static void watch_signals(struct sigaction former[NUM_SIGNALS])
 {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
     stopped_by = 0;
     for (size_t i = 0; i < NUM_SIGNALS; i++)
         if (sigaction(signals[i], NULL, &former[i]) == 0 && former[i].sa_handler != SIG_IGN)
