@@ -51,6 +51,7 @@ static enum err create_run(struct sim *s, const json_t *spec, struct fault *faul
     if (!e && op.out.status == RUN_PENDING) {
         struct op_run_action start = {.base = op.base, .run_id = s->run_id, .action = RUN_ACTION_START};
         e = store_write_wait(s->store, op_run_action, &start);
+        op.base.fault = start.base.fault;
     }
     if (e && fault)
         *fault = op.base.fault;
