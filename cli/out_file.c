@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What a signal's handler removes: one program writes one file at a time. */
@@ -111,4 +112,15 @@ enum err out_file_put(const char *path, const void *bytes, size_t n, struct faul
         e = out_file_commit(&f, fault);
     out_file_release(&f);
     return e;
+}
+
+void out_file_folders_above(char *path)
+{
+    for (char *c = path + 1; *c; c++) {
+        if (*c != '/')
+            continue;
+        *c = '\0';
+        (void)mkdir(path, 0777);
+        *c = '/';
+    }
 }

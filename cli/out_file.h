@@ -21,6 +21,10 @@ enum err out_file_commit(struct out_file *f, struct fault *fault) MUST_CHECK;
 /* Removes the part unless it was committed. For every file, in the end. */
 void out_file_release(struct out_file *f);
 
+/* Makes the folders above a path, which is changed meanwhile. What fails is seen by whoever uses them next.
+ */
+void out_file_folders_above(char *path);
+
 /* All of it at once. */
 enum err out_file_put(const char *path, const void *bytes, size_t n, struct fault *fault) MUST_CHECK;
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "cli/out_file.h"
 
 static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 #define NUM_NUMBERS (sizeof numbers / sizeof *numbers)
@@ -65,24 +66,12 @@ static enum err check_free(const char *path, struct fault *fault)
     return ERR_OK;
 }
 
-/* What fails is seen by whoever makes the next one. */
-static void make_folders_above(char *path)
-{
-    for (char *c = path + 1; *c; c++) {
-        if (*c != '/')
-            continue;
-        *c = '\0';
-        (void)mkdir(path, 0777);
-        *c = '/';
-    }
-}
-
 static enum err make_part(struct part_dir *d, struct fault *fault)
 {
     enum err e = check_free(d->path, fault);
     if (e)
         return e;
-    make_folders_above(d->part);
+    out_file_folders_above(d->part);
     if (mkdir(d->part, 0777) == 0)
         return ERR_OK;
     if (errno == EEXIST)

@@ -72,18 +72,6 @@ enum err sim_record_end(struct sim_record *r, struct arena *arena, struct run_ro
 
 /* -- files ----------------------------------------------------------------------------------------------- */
 
-/* What fails is seen by whoever looks at the folder next. */
-static void make_folders_above(char *path)
-{
-    for (char *c = path + 1; *c; c++) {
-        if (*c != '/')
-            continue;
-        *c = '\0';
-        (void)mkdir(path, 0777);
-        *c = '/';
-    }
-}
-
 enum err sim_make_folder(const char *dir, struct fault *fault)
 {
     struct stat st;
@@ -92,7 +80,7 @@ enum err sim_make_folder(const char *dir, struct fault *fault)
     char *copy = strdup(dir);
     if (!copy)
         return ERR_NO_MEMORY;
-    make_folders_above(copy);
+    out_file_folders_above(copy);
     free(copy);
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         return fault_set(fault, ERR_BAD_FILE, NULL, "--out %s: cannot be made: %s", dir, strerror(errno));
