@@ -29,18 +29,6 @@ void csv_close(struct csv_reader *r)
     text_close(&r->file);
 }
 
-/* Is there a byte at `at`? Keeps from `start` on, which then is 0. */
-static enum err look(struct text_file *f, size_t *start, bool *out_is_there, struct fault *fault)
-{
-    enum err err = ERR_OK;
-    while (err == ERR_OK && f->at == f->end && !f->is_at_end) {
-        err = text_more(f, *start, fault);
-        *start = 0;
-    }
-    *out_is_there = f->at < f->end;
-    return err;
-}
-
 /* Passes over a line's end, if there is one. */
 static enum err line_end(struct csv_reader *r, size_t *start, bool *out_is_end, struct fault *fault)
 {
@@ -52,7 +40,7 @@ static enum err line_end(struct csv_reader *r, size_t *start, bool *out_is_end, 
     r->line++;
     if (f->block[f->at++] == '\n')
         return ERR_OK;
-    const enum err err = look(f, start, &is_there, fault);
+    const enum err err = text_look(f, start, &is_there, fault);
     if (err == ERR_OK && is_there && f->block[f->at] == '\n')
         f->at++;
     return err;
@@ -64,7 +52,7 @@ enum err csv_begin_row(struct csv_reader *r, bool *out_is_there, struct fault *f
     for (;;) {
         size_t start = f->at;
         bool is_empty;
-        enum err err = look(f, &start, out_is_there, fault);
+        enum err err = text_look(f, &start, out_is_there, fault);
         if (err != ERR_OK || !*out_is_there)
             return err;
         r->cell_line = r->line;
@@ -81,7 +69,7 @@ static enum err end_cell(struct csv_reader *r, size_t *start, bool is_quoted, bo
 {
     struct text_file *f = &r->file;
     bool is_there;
-    enum err err = look(f, start, &is_there, fault);
+    enum err err = text_look(f, start, &is_there, fault);
     *out_is_last = !is_there;
     if (err != ERR_OK || !is_there)
         return err;
@@ -112,7 +100,7 @@ static enum err plain(struct csv_reader *r, size_t *start, size_t *out_len, bool
         f->at = (size_t)(at - f->block);
         if (at < end)
             break;
-        const enum err err = look(f, start, &is_there, fault);
+        const enum err err = text_look(f, start, &is_there, fault);
         if (err != ERR_OK)
             return err;
     }
@@ -129,7 +117,7 @@ static enum err quoted(struct csv_reader *r, size_t *start, size_t *out_len, boo
     bool is_there = true;
     char last = 0;
     for (f->at++;; f->at++) {
-        enum err err = look(f, start, &is_there, fault);
+        enum err err = text_look(f, start, &is_there, fault);
         if (err == ERR_OK && !is_there)
             err = csv_fault(r, NULL, fault, "the quotation mark that opens here is never closed");
         if (err != ERR_OK)
@@ -137,7 +125,7 @@ static enum err quoted(struct csv_reader *r, size_t *start, size_t *out_len, boo
         char c = f->block[f->at];
         if (c == '"') {
             f->at++;
-            err = look(f, start, &is_there, fault);
+            err = text_look(f, start, &is_there, fault);
             if (err != ERR_OK)
                 return err;
             if (!is_there || f->block[f->at] != '"')
@@ -157,7 +145,7 @@ enum err csv_next(struct csv_reader *r, struct csv_cell *out, struct fault *faul
     size_t start = f->at;
     bool is_there;
     r->cell_line = r->line;
-    enum err err = look(f, &start, &is_there, fault);
+    enum err err = text_look(f, &start, &is_there, fault);
     if (err != ERR_OK)
         return err;
     start = f->at;

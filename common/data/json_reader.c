@@ -27,25 +27,13 @@ void json_close(struct json_reader *r)
 
 /* -- bytes ----------------------------------------------------------------------------------------------- */
 
-/* Is there a byte at `at`? What is before `start` is given up, and start then is 0. */
-static enum err look(struct text_file *f, size_t *start, bool *out_is_there, struct fault *fault)
-{
-    enum err err = ERR_OK;
-    while (err == ERR_OK && f->at == f->end && !f->is_at_end) {
-        err = text_more(f, *start, fault);
-        *start = 0;
-    }
-    *out_is_there = f->at < f->end;
-    return err;
-}
-
 /* To the next byte that is no blank; '\0' in *out at the file's end. */
 static enum err skip_blanks(struct text_file *f, char *out, struct fault *fault)
 {
     for (;;) {
         size_t start = f->at;
         bool is_there = true;
-        const enum err err = f->at < f->end ? ERR_OK : look(f, &start, &is_there, fault);
+        const enum err err = f->at < f->end ? ERR_OK : text_look(f, &start, &is_there, fault);
         *out = err == ERR_OK && is_there ? f->block[f->at] : '\0';
         if (*out != ' ' && *out != '\n' && *out != '\r' && *out != '\t')
             return err;
@@ -138,7 +126,7 @@ static enum err take_number(struct json_reader *r, struct fault *fault)
             f->at++;
         if (f->at < f->end)
             break;
-        const enum err err = look(f, &start, &is_there, fault);
+        const enum err err = text_look(f, &start, &is_there, fault);
         if (err != ERR_OK)
             return err;
         if (!is_there)
@@ -163,7 +151,7 @@ static enum err take_word(struct json_reader *r, struct fault *fault)
     bool is_there = true;
     enum err err = ERR_OK;
     while (err == ERR_OK && is_there) {
-        err = look(f, &start, &is_there, fault);
+        err = text_look(f, &start, &is_there, fault);
         if (!is_there || f->block[f->at] < 'a' || f->block[f->at] > 'z')
             break;
         f->at++;
@@ -315,7 +303,7 @@ static enum err take_key(struct json_reader *r, struct fault *fault)
     size_t start = (size_t)(r->text - f->block);
     for (;;) {
         bool is_there;
-        err = look(f, &start, &is_there, fault);
+        err = text_look(f, &start, &is_there, fault);
         if (err != ERR_OK)
             return err;
         const char c = is_there ? f->block[f->at] : '\0';

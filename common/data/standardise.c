@@ -31,12 +31,12 @@ static enum err parse_object(const json_t *value, struct standardise *out, struc
     if (!out->mean || !out->std)
         return fault_set(fault, ERR_MISSING_FIELD, out->mean ? FIELD ".std" : FIELD ".mean",
                          "give both mean and std, each a number or a list of one number per feature");
-    json_object_foreach(
-        (json_t *)(uintptr_t)value, key,
-        item) if (!str_eq(key, "mean") &&
-                  !str_eq(key, "std")) return fault_set(fault, ERR_UNKNOWN_FIELD, FIELD,
-                                                        "\"%.60s\" is no field here; it has mean and std",
-                                                        key);
+    json_object_foreach((json_t *)(uintptr_t)value, key, item)
+    {
+        if (!str_eq(key, "mean") && !str_eq(key, "std"))
+            return fault_set(fault, ERR_UNKNOWN_FIELD, FIELD,
+                             "\"%.60s\" is no field here; it has mean and std", key);
+    }
     return ERR_OK;
 }
 
@@ -151,7 +151,7 @@ static enum err by_device(struct pool *p, const struct shares *shares, const siz
                           double *std, struct fault *fault)
 {
     enum err err = ERR_OK;
-    for (size_t k = 0; k < shares->num_devices; k++) {
+    for (size_t k = 0; err == ERR_OK && k < shares->num_devices; k++) {
         const uint32_t *rows = shares->rows + shares->first[k];
         moments(p, rows, num_train[k], mean, std);
         for (size_t i = 0; err == ERR_OK && i < shares_count(shares, k); i++)

@@ -80,6 +80,17 @@ enum err text_more(struct text_file *f, size_t keep, struct fault *fault)
     return ERR_OK;
 }
 
+enum err text_look(struct text_file *f, size_t *keep, bool *out_is_there, struct fault *fault)
+{
+    enum err err = ERR_OK;
+    while (err == ERR_OK && f->at == f->end && !f->is_at_end) {
+        err = text_more(f, *keep, fault);
+        *keep = 0;
+    }
+    *out_is_there = f->at < f->end;
+    return err;
+}
+
 void text_close(struct text_file *f)
 {
     if (f->stream)

@@ -27,6 +27,8 @@ enum err text_open(const char *path, const char *field, struct text_file *out,
  * and reads more behind the others. ERR_OK with is_at_end where there is no more. ERR_BAD_FILE also for a
  * piece without an end: when what must be kept fills the block. */
 enum err text_more(struct text_file *f, size_t keep, struct fault *fault) MUST_CHECK;
+/* Is there a byte at `at`? Reads more if need be: what is before *keep is then given up, and *keep is 0. */
+enum err text_look(struct text_file *f, size_t *keep, bool *out_is_there, struct fault *fault) MUST_CHECK;
 void text_close(struct text_file *f); /* also of a zeroed one */
 
 /* "FILE, byte N: ..." */
