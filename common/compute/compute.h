@@ -79,7 +79,6 @@ enum compute_kind {
     COMPUTE_SOFTMAX_GRADIENT,
     COMPUTE_SOFTMAX_LOSS,
     COMPUTE_SOFTMAX_STEP,
-    COMPUTE_PROX_STEP,
     COMPUTE_PROX_GRADIENT,
     COMPUTE_DOT,
     COMPUTE_SQUARED_DISTANCE,
@@ -154,9 +153,6 @@ enum err compute_softmax_step(struct compute *c, size_t rows, size_t inputs, siz
                               struct compute_slice w0, struct compute_slice b0, struct compute_slice dz,
                               struct compute_slice sums, struct compute_slice targets) MUST_CHECK;
 
-/* w <- w - learning_rate (g + mu (w - w0)), for gradients that stand in memory */
-enum err compute_prox_step(struct compute *c, size_t n, real learning_rate, real mu, struct compute_slice g,
-                           struct compute_slice w, struct compute_slice w0) MUST_CHECK;
 /* g <- g + mu (w - w0): from grad F to grad h */
 enum err compute_prox_gradient(struct compute *c, size_t n, real mu, struct compute_slice g,
                                struct compute_slice w, struct compute_slice w0) MUST_CHECK;

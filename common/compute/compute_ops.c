@@ -3,11 +3,9 @@
 #include "common/compute/compute_impl.h"
 
 static const char *const kind_names[COMPUTE_KIND_COUNT] = {
-    "dense_forward",    "dense_input_gradient", "dense_gradient",
-    "dense_update",     "relu_forward",         "relu_backward",
-    "softmax_gradient", "softmax_loss",         "softmax_step",
-    "prox_step",        "prox_gradient",        "dot",
-    "squared_distance"};
+    "dense_forward", "dense_input_gradient", "dense_gradient", "dense_update", "relu_forward",
+    "relu_backward", "softmax_gradient",     "softmax_loss",   "softmax_step", "prox_gradient",
+    "dot",           "squared_distance"};
 
 const char *compute_kind_name(enum compute_kind kind)
 {
@@ -72,9 +70,6 @@ int compute_operands(const struct compute_op *op, struct compute_operand out[COM
         out[4] = IN(w), out[5] = IN(b), out[6] = OUT(z), out[7] = OUT(n), out[8] = OUT(n);
         return 9;
     }
-    case COMPUTE_PROX_STEP:
-        out[0] = IN(n), out[1] = IN_OUT(n), out[2] = IN(n);
-        return 3;
     case COMPUTE_PROX_GRADIENT:
         out[0] = IN_OUT(n), out[1] = IN(n), out[2] = IN(n);
         return 3;
@@ -191,14 +186,6 @@ enum err compute_softmax_step(struct compute *c, size_t rows, size_t inputs, siz
                                   .learning_rate = learning_rate,
                                   .mu = mu,
                                   .arg = {x, labels, w, b, w0, b0, dz, sums, targets}};
-    return compute_run(c, &op);
-}
-
-enum err compute_prox_step(struct compute *c, size_t n, real learning_rate, real mu, struct compute_slice g,
-                           struct compute_slice w, struct compute_slice w0)
-{
-    const struct compute_op op = {
-        .kind = COMPUTE_PROX_STEP, .rows = n, .learning_rate = learning_rate, .mu = mu, .arg = {g, w, w0}};
     return compute_run(c, &op);
 }
 

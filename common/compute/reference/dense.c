@@ -89,11 +89,3 @@ void reference_dense_update(const struct compute_op *op)
         step(op, &b[c], b0[c], bias_gradient(op, dz, c));
     }
 }
-
-void reference_prox_step(const struct compute_op *op)
-{
-    const real *g = compute_arg(op, 0), *w0 = compute_arg(op, 2);
-    real *w = compute_arg(op, 1);
-    for (size_t i = 0; i < op->rows; i++)
-        step(op, &w[i], w0[i], (double)g[i]);
-}

@@ -18,7 +18,6 @@ static void (*const operations[COMPUTE_KIND_COUNT])(const struct compute_op *op)
     [COMPUTE_SOFTMAX_GRADIENT] = reference_softmax_gradient,
     [COMPUTE_SOFTMAX_LOSS] = reference_softmax_loss,
     [COMPUTE_SOFTMAX_STEP] = reference_softmax_step,
-    [COMPUTE_PROX_STEP] = reference_prox_step,
     [COMPUTE_PROX_GRADIENT] = reference_prox_gradient,
     [COMPUTE_DOT] = reference_dot,
     [COMPUTE_SQUARED_DISTANCE] = reference_squared_distance,

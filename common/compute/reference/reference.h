@@ -15,7 +15,6 @@ void reference_softmax_gradient(const struct compute_op *op);
 void reference_softmax_loss(const struct compute_op *op);
 void reference_relu_forward(const struct compute_op *op);
 void reference_relu_backward(const struct compute_op *op);
-void reference_prox_step(const struct compute_op *op);
 void reference_prox_gradient(const struct compute_op *op);
 void reference_dot(const struct compute_op *op);
 void reference_squared_distance(const struct compute_op *op);
