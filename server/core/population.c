@@ -145,11 +145,13 @@ static enum err missing_reason(struct work *w, const struct run_row *run, const 
     return *out ? ERR_OK : ERR_NO_MEMORY;
 }
 
-/* Devices that the run may take, ascending ordinal: in place. */
+/* Devices that the run may take, ascending ordinal: in place. *out_misfit: "" or why the first of the others
+ * does not fit. */
 static enum err keep_fitting(struct work *w, const struct plan *plan, bool must_fit, struct device_row *rows,
-                             size_t *count)
+                             size_t *count, const char **out_misfit)
 {
     size_t kept = 0;
+    *out_misfit = "";
     for (size_t i = 0; i < *count; i++) {
         const char *why;
         enum err e = misfit(w, &rows[i], plan->arch, &why);
@@ -157,6 +159,8 @@ static enum err keep_fitting(struct work *w, const struct plan *plan, bool must_
             return e;
         if (*why && must_fit)
             return fault_set(w->fault, ERR_INVALID_FIELD, "model", "%s", why);
+        if (!**out_misfit)
+            *out_misfit = why;
         if (!*why && has_labels(&rows[i], plan->spec.selection.require_labels))
             rows[kept++] = rows[i];
     }
@@ -184,6 +188,7 @@ enum err population_freeze(struct work *w, struct run_row *run, const struct pla
     const struct selection_spec *spec = &plan->spec.selection;
     struct device_row *rows;
     size_t count;
+    const char *unfit = "";
     enum err e = ERR_OK;
     *out_is_there = false;
     *out_reason = "";
@@ -196,15 +201,15 @@ enum err population_freeze(struct work *w, struct run_row *run, const struct pla
     e = store_find(w->txn, QUERY_DEVICES_OF_DATASET, w->arena, 0, &rows, &count, store_text(run->dataset),
                    store_int(0), is_fixed ? store_int(spec->population) : store_any);
     if (!e)
-        e = keep_fitting(w, plan, is_fixed, rows, &count);
+        e = keep_fitting(w, plan, is_fixed, rows, &count, &unfit);
     if (e)
         return e;
     if (is_fixed && (int64_t)count < spec->population)
         return missing_reason(w, run, rows, count, spec->population, note, out_reason);
     if ((int64_t)count < spec->devices_per_round) {
-        *out_reason =
-            arena_printf(w->arena, "waiting for devices: %zu of at least %lld of dataset \"%s\" registered%s",
-                         count, (long long)spec->devices_per_round, run->dataset, note);
+        *out_reason = arena_printf(
+            w->arena, "waiting for devices: %zu of at least %lld of dataset \"%s\" registered%s%s%s", count,
+            (long long)spec->devices_per_round, run->dataset, note, *unfit ? "; " : "", unfit);
         return *out_reason ? ERR_OK : ERR_NO_MEMORY;
     }
     if (!is_fixed)

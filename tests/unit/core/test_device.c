@@ -475,6 +475,14 @@ START_TEST(test_devices_whose_data_do_not_fit_fail_the_run)
     ck_assert_int_eq(run.outcome, RUN_FAILED);
     ck_assert_ptr_nonnull(strstr(run.status_reason, "2 features"));
     ck_assert_ptr_nonnull(strstr(run.status_reason, "takes 3"));
+    /* Without a population others may come that fit, so it waits. */
+    id = lab_submit(
+        &lab,
+        "{\"model\": {\"input\": [3]}, \"selection\": {\"population\": null, \"devices_per_round\": 1}}");
+    ck_assert_int_eq(lab_run(&lab, id).status, RUN_WAITING_FOR_DEVICES);
+    ck_assert_ptr_nonnull(
+        strstr(REASON(&lab, id), "0 of at least 1 of dataset \"hand\" registered; device "));
+    ck_assert_ptr_nonnull(strstr(REASON(&lab, id), "takes 3"));
     struct op_worker_register op;
     ck_assert_int_eq(
         enrol(
