@@ -112,6 +112,8 @@ static enum err read_users(struct reading *t)
             return no_memory(t);
         if (number < before)
             return at_token(t, "user \"%.60s\" stands twice in users", t->listed.names[number]);
+        if (number == LIMIT_DEVICES_PER_RUN)
+            return at_token(t, "more than %d users", LIMIT_DEVICES_PER_RUN);
     }
     return err;
 }
@@ -127,6 +129,8 @@ static enum err read_counts(struct reading *t)
         if (t->json.token != JSON_TOKEN_NUMBER ||
             decimal_whole(t->json.text, t->json.len, &count) != DECIMAL_GOOD)
             return at_token(t, "num_samples must have whole numbers");
+        if (t->num_counts == LIMIT_DEVICES_PER_RUN)
+            return at_token(t, "more than %d users", LIMIT_DEVICES_PER_RUN);
         if (!grow((void **)&t->counts, t->num_counts, &t->counts_room, sizeof *t->counts))
             return no_memory(t);
         t->counts[t->num_counts++] = count;
@@ -230,6 +234,8 @@ static enum err read_label(struct reading *t)
     if (decimal_whole(t->json.text, t->json.len, &label) != DECIMAL_GOOD)
         return at_token(t, "label %.*s of user \"%.60s\" is no whole number; labels are classes",
                         t->json.len < 40 ? (int)t->json.len : 40, t->json.text, user_name(t));
+    if (t->num_y == UINT32_MAX)
+        return at_token(t, "user \"%.60s\" has more labels than a data set holds", user_name(t));
     if (!grow((void **)&t->y, t->num_y, &t->y_room, sizeof *t->y))
         return no_memory(t);
     if (class_of_number(&t->leaf->table->classes, label, &t->y[t->num_y], why, sizeof why) != ERR_OK)
