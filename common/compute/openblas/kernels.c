@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "common/base/log.h"
 
 static bool is_wish(const char *wish, const char *name)
 {
@@ -11,6 +12,9 @@ static bool is_wish(const char *wish, const char *name)
 const struct cpu_kernels *cpu_kernels_choose(void)
 {
     const char *wish = getenv("FEDLANE_CPU");
+    if (wish && *wish && !is_wish(wish, "baseline") && !is_wish(wish, "avx2") && !is_wish(wish, "avx512"))
+        log_warning("compute", "FEDLANE_CPU=%s is none of avx512, avx2 and baseline: the fastest is taken",
+                    wish);
     if (is_wish(wish, "baseline"))
         return &cpu_kernels_baseline;
 #if defined(__x86_64__)

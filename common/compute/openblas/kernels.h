@@ -19,7 +19,7 @@ extern const struct cpu_kernels cpu_kernels_avx2, cpu_kernels_avx512;
 
 /* The fastest that this machine runs; the environment's FEDLANE_CPU chooses lesser ones: avx2, or baseline,
  * the portable ones. Those give equal bits on all kinds of CPUs; products that are large enough for OpenBLAS
- * (openblas.c) do not: its kernels follow the CPU. */
+ * (openblas.c) do not: its kernels follow the CPU. Warns of a name that it does not know. */
 const struct cpu_kernels *cpu_kernels_choose(void);
 
 #endif
