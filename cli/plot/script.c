@@ -5,6 +5,9 @@
 
 #define WIDTH        900
 #define PANEL_HEIGHT 320
+#define FEW_ROUNDS   10
+#define LONG_NAME    20
+#define KEY_LINE     20
 
 /* What people call the usual metrics. Accuracy is shown in percent. */
 static const struct {
@@ -80,6 +83,19 @@ static int64_t last_round(const struct panel *panels, size_t num_panels)
     return last;
 }
 
+/* Lines of the key where it stands below a panel: beside it long names would leave the curves little room. */
+static size_t lines_below(const struct panel *panels, size_t num_panels)
+{
+    size_t most = 0;
+    bool is_long = false;
+    for (size_t p = 0; p < num_panels; p++) {
+        most = panels[p].num_curves > most ? panels[p].num_curves : most;
+        for (size_t c = 0; c < panels[p].num_curves; c++)
+            is_long = is_long || strlen(panels[p].curves[c].name) > LONG_NAME;
+    }
+    return is_long ? most : 0;
+}
+
 static enum err add_panel(const struct panel *p, size_t number, struct buf *out)
 {
     double scale;
@@ -107,21 +123,24 @@ static enum err add_panel(const struct panel *p, size_t number, struct buf *out)
 
 enum err plot_script(enum picture picture, const struct panel *panels, size_t num_panels, struct buf *out)
 {
+    const size_t below = lines_below(panels, num_panels), height = PANEL_HEIGHT + below * KEY_LINE;
+    const int64_t last = last_round(panels, num_panels);
     enum err e =
         picture == PICTURE_SVG
             ? buf_printf(out,
                          "set terminal svg size %d,%zu dynamic background '#ffffff' font "
                          "'sans-serif,13'\n",
-                         WIDTH, PANEL_HEIGHT * num_panels)
+                         WIDTH, height * num_panels)
             : buf_printf(out, "set terminal pngcairo size %d,%zu background '#ffffff' font 'Sans,11'\n",
-                         WIDTH, PANEL_HEIGHT * num_panels);
+                         WIDTH, height * num_panels);
     if (!e)
         e = add_data(panels, num_panels, out);
     if (!e)
         e = buf_printf(out,
-                       "set multiplot layout %zu,1\nset grid lc '#dddddd'\nset key outside right top\n"
-                       "set xlabel 'round'\nset xrange [0:%lld]\nset lmargin 10\n",
-                       num_panels, (long long)last_round(panels, num_panels));
+                       "set multiplot layout %zu,1\nset grid lc '#dddddd'\nset key outside %s\n"
+                       "set xlabel 'round'\nset xrange [0:%lld]\n%sset lmargin 10\n",
+                       num_panels, below > 0 ? "below left Left reverse maxcols 1" : "right top",
+                       (long long)last, last < FEW_ROUNDS ? "set xtics 1\n" : "");
     for (size_t p = 0; p < num_panels && !e; p++)
         e = add_panel(&panels[p], p, out);
     return e ? e : buf_puts(out, "unset multiplot\n");

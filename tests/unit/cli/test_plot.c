@@ -105,7 +105,16 @@ START_TEST(test_script)
     ck_assert_ptr_nonnull(strstr(script.data, "\n4 50\n"));
     ck_assert_ptr_nonnull(strstr(script.data, "set ylabel 'own''metric' noenhanced"));
     ck_assert_ptr_null(strstr(script.data, "plot $d0_1"));
-    ck_assert_ptr_nonnull(strstr(script.data, "set xrange [0:4]"));
+    ck_assert_ptr_nonnull(strstr(script.data, "set xrange [0:4]\nset xtics 1\n"));
+    ck_assert_ptr_nonnull(strstr(script.data, "size 900,960 "));
+    ck_assert_ptr_nonnull(strstr(script.data, "set key outside right top\n"));
+    buf_clear(&script);
+    const struct series long_name[] = {curves[0],
+                                       series(rounds, "proximal_mu=0,learning_rate=0.01,seed=1", "x")};
+    const struct panel below[] = {{"train_loss", long_name, 2}};
+    ck_assert_int_eq(plot_script(PICTURE_SVG, below, 1, &script), ERR_OK);
+    ck_assert_ptr_nonnull(strstr(script.data, "size 900,360 "));
+    ck_assert_ptr_nonnull(strstr(script.data, "set key outside below left"));
     buf_clear(&script);
     ck_assert_int_eq(plot_script(PICTURE_PNG, panels, 1, &script), ERR_OK);
     ck_assert_ptr_nonnull(strstr(script.data, "set terminal pngcairo"));
