@@ -106,7 +106,7 @@ static void any_text(const json_t *value, char *out)
     } else if (json_is_integer(value)) {
         (void)snprintf(out, CELL_SIZE, "%lld", (long long)json_integer_value(value));
     } else {
-        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_SORT_KEYS);
+        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
         (void)snprintf(out, CELL_SIZE, "%s", text ? text : "-");
         free(text);
     }

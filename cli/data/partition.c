@@ -116,11 +116,12 @@ static enum err put_devices(struct partitioning *p)
 /* Takes the reference. */
 static enum err put_json(struct partitioning *p, const char *name, json_t *value)
 {
-    char *path = NULL, *text = value ? json_dumps(value, JSON_INDENT(2)) : NULL;
+    char *path = NULL, *line = NULL, *text = value ? json_dumps(value, JSON_INDENT(2)) : NULL;
     enum err e = ERR_NO_MEMORY;
-    if (text && asprintf(&path, "%s/%s", p->dir.part, name) >= 0)
-        e = out_file_put(path, text, strlen(text), &p->cli->fault);
+    if (text && asprintf(&path, "%s/%s", p->dir.part, name) >= 0 && asprintf(&line, "%s\n", text) >= 0)
+        e = out_file_put(path, line, strlen(line), &p->cli->fault);
     free(path);
+    free(line);
     free(text);
     json_decref(value);
     return e;
