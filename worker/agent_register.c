@@ -86,8 +86,8 @@ static enum err refused(const struct agent *a, const struct fault *why, struct f
     case ERR_CONFLICT:
         return fault_set(
             fault, why->err, NULL,
-            "%s refuses the devices (%s): %s Choose others with --devices, or revoke the worker that has "
-            "them: fedlane worker revoke.",
+            "%s refuses the devices (%s): %s; choose others with --devices, or revoke the worker that has "
+            "them: fedlane worker revoke",
             url, err_code(why->err), why->detail);
     default:
         return fault_set(fault, why->err, NULL, "%s refuses the registration (%s%s%s): %s", url,
