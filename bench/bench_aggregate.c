@@ -1,7 +1,6 @@
 /* Times for ./dev bench aggregate: the weighted average of many updates on one thread, beside memcpy of as
- * many bytes and beside reading them only, which nothing can be faster than; taken in turns. One line a case:
- * its name, then gigabytes of updates a second, best and median of the rounds given as argument, for each of
- * the three. */
+ * many bytes, taken in turns. One line a case: its name, then gigabytes of updates a second, best and median
+ * of the rounds given as argument, for the average and for memcpy. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
