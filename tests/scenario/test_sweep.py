@@ -276,17 +276,17 @@ def test_damaged_runs_are_done_again(lab):
     assert files(out) == whole
 
 
-def test_rounds_that_are_no_numbers(lab):
+def test_no_commands_in_a_folder(lab):
     path, out = lab.write("spec.json", spec()), lab.path("out")
     simulate(lab, path, "--seeds", "1-2", "--out", out)
-    rows, made = table(out, "seed=1", "metrics.csv"), lab.path("made")
+    whole, rows, made = files(out), table(out, "seed=1", "metrics.csv"), lab.path("made")
     rows[1]["round"] = "1\nEOD\nsystem('touch %s')\n$d9 << EOD\n1" % made
     with open(os.path.join(out, "seed=1", "metrics.csv"), "w", newline="") as f:
         writer = csv.DictWriter(f, rows[0])
         writer.writeheader()
         writer.writerows(rows)
-    simulate(lab, path, "--seeds", "1-2", "--out", out, status=USAGE, words=["seed=1/metrics.csv", "round", "remove the file"])
-    assert not os.path.exists(made)
+    simulate(lab, path, "--seeds", "1-2", "--out", out, words=["1 of 2 runs are done already"])
+    assert files(out) == whole and not os.path.exists(made)
 
 
 def test_two_at_a_time(lab):
