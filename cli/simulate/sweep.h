@@ -101,8 +101,7 @@ enum err sweep_read_metrics(const struct sweep *s, const struct sweep_run *run, 
  * the sweep is stopping: then it is not done. */
 enum err sweep_do_run(struct sweep *s, struct sweep_run *run, int threads, bool *out_is_done,
                       struct fault *fault) MUST_CHECK;
-/* Decides from its final line and its metrics.csv, whose text is used up, whether the run counts.
- * ERR_BAD_FILE: that is no table of rounds. */
+/* Decides from its final line and its metrics.csv, whose text is used up, whether the run counts. */
 enum err sweep_judge(struct sweep_run *run, char *metrics) MUST_CHECK;
 /* sweep_crew.c: all of them that are not yet done. *out_signal is the signal that stopped it, or 0. */
 enum err sweep_crew(struct sweep *s, int *out_signal) MUST_CHECK;

@@ -129,6 +129,16 @@ static enum err claim(struct sweep *s)
 
 /* -- which runs are done --------------------------------------------------------------------------------- */
 
+/* Rounds go into mean.csv and a script of gnuplot as they stand, and a folder may come from elsewhere. */
+static bool are_numbers(const struct csv *csv, int column)
+{
+    int64_t number;
+    for (size_t i = 0; i < csv->num_rows; i++)
+        if (str_to_i64(csv_cell(csv, i, column), &number) != ERR_OK)
+            return false;
+    return true;
+}
+
 /* Somebody may have changed or cut it; the means are taken from it. */
 static bool is_whole(const char *metrics, const json_t *final, struct arena *arena)
 {
@@ -140,7 +150,7 @@ static bool is_whole(const char *metrics, const json_t *final, struct arena *are
     int round = csv_column(&csv, "round"), type = csv_column(&csv, "type");
     bool has_final = str_eq(json_text_at(final, "outcome"), "completed");
     size_t rounds = (size_t)json_integer_value(json_object_get(final, "rounds"));
-    if (round < 0 || type < 0 || csv.num_rows < rounds + has_final)
+    if (round < 0 || type < 0 || csv.num_rows < rounds + has_final || !are_numbers(&csv, round))
         return false;
     return !has_final || str_eq(csv_cell(&csv, csv.num_rows - 1, type), "final");
 }
