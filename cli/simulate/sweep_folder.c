@@ -149,8 +149,10 @@ static bool is_whole(const char *metrics, const json_t *final, struct arena *are
         return false;
     int round = csv_column(&csv, "round"), type = csv_column(&csv, "type");
     bool has_final = str_eq(json_text_at(final, "outcome"), "completed");
-    size_t rounds = (size_t)json_integer_value(json_object_get(final, "rounds"));
-    if (round < 0 || type < 0 || csv.num_rows < rounds + has_final || !are_numbers(&csv, round))
+    int64_t rounds = json_integer_value(json_object_get(final, "rounds"));
+    if (round < 0 || type < 0 || !are_numbers(&csv, round))
+        return false;
+    if (rounds < 0 || csv.num_rows < (size_t)rounds + has_final)
         return false;
     return !has_final || str_eq(csv_cell(&csv, csv.num_rows - 1, type), "final");
 }

@@ -287,6 +287,11 @@ def test_no_commands_in_a_folder(lab):
         writer.writerows(rows)
     simulate(lab, path, "--seeds", "1-2", "--out", out, words=["1 of 2 runs are done already"])
     assert files(out) == whole and not os.path.exists(made)
+    run = json.loads(whole["seed=2/run.json"])
+    lab.write("out/seed=2/run.json", merged(run, {"final": {"rounds": -1}}))
+    lab.write("out/seed=2/metrics.csv", whole["seed=2/metrics.csv"].decode().splitlines()[0] + "\n")
+    simulate(lab, path, "--seeds", "1-2", "--out", out, words=["1 of 2 runs are done already"])
+    assert files(out) == whole
 
 
 def test_two_at_a_time(lab):
