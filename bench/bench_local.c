@@ -6,6 +6,7 @@
 #include <cblas.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include "common/base/log.h"
 #include "common/base/rng.h"
@@ -53,7 +54,7 @@ static json_t *parse(const char *text)
     return value;
 }
 
-static void die(const struct fault *fault)
+static _Noreturn void die(const struct fault *fault)
 {
     (void)fprintf(stderr, "bench_local: %s: %s\n", err_name(fault->err), fault->detail);
     exit(1);
@@ -197,16 +198,19 @@ static int name_what_computes(void)
 int main(void)
 {
     enum { NUM_SHAPES = sizeof shapes / sizeof *shapes };
-    struct bed beds[NUM_SHAPES] = {{0}};
-    char what[8];
-    int m;
+    static struct bed beds[NUM_SHAPES];
+    char line[32];
     log_init(LOG_WARNING, LOG_TEXT);
     for (int i = 0; i < NUM_SHAPES; i++)
         make_bed(&beds[i], &shapes[i]);
     (void)name_what_computes();
     (void)fflush(stdout);
-    while (scanf("%7s %d", what, &m) == 2 && m >= 0 && m < NUM_SHAPES) {
-        (void)printf("%.4f\n", what[0] == 's' ? time_steps(&beds[m]) : time_products(&beds[m]));
+    while (fgets(line, sizeof line, stdin)) {
+        const char *number = strchr(line, ' ');
+        long m = number ? strtol(number, NULL, 10) : -1;
+        if (m < 0 || m >= NUM_SHAPES)
+            break;
+        (void)printf("%.4f\n", line[0] == 's' ? time_steps(&beds[m]) : time_products(&beds[m]));
         (void)fflush(stdout);
     }
     for (int i = 0; i < NUM_SHAPES; i++)

@@ -1,21 +1,24 @@
 #include "cli/out_file.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "common/base/str.h"
 
-/* What a signal's handler removes: one program writes one file at a time. */
-static const char *volatile unfinished;
+/* What a signal's handler removes: one program writes one file at a time. Of its own, as the handler may run
+ * while another thread frees the file's. */
+static char unfinished[PATH_MAX];
+static volatile sig_atomic_t is_unfinished;
 
 static void on_signal(int number)
 {
-    const char *part = unfinished;
-    if (part)
-        (void)unlink(part);
+    if (is_unfinished)
+        (void)unlink(unfinished);
     /* SA_RESETHAND: this time it ends the process. */
     (void)raise(number);
 }
@@ -47,12 +50,12 @@ enum err out_file_open(struct out_file *f, const char *path, struct fault *fault
         return fault_set(fault, ERR_NO_MEMORY, NULL, "%s: not enough memory", path);
     }
     watch_signals();
-    unfinished = f->part;
+    is_unfinished = str_copy(unfinished, sizeof unfinished, f->part) == ERR_OK;
     f->fd = open(f->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (f->fd >= 0)
         return ERR_OK;
     enum err e = io_fault(fault, f->part, "cannot be made");
-    unfinished = NULL;
+    is_unfinished = false;
     out_file_release(f);
     return e;
 }
@@ -83,7 +86,7 @@ enum err out_file_commit(struct out_file *f, struct fault *fault)
         return io_fault(fault, f->part, "cannot be written");
     if (rename(f->part, f->path) != 0)
         return io_fault(fault, f->path, "cannot be replaced");
-    unfinished = NULL;
+    is_unfinished = false;
     free(f->part);
     f->part = NULL;
     return ERR_OK;
@@ -93,9 +96,9 @@ void out_file_release(struct out_file *f)
 {
     if (f->fd >= 0)
         (void)close(f->fd);
-    if (f->part && unfinished)
+    if (f->part && is_unfinished)
         (void)unlink(f->part);
-    unfinished = NULL;
+    is_unfinished = false;
     free(f->part);
     free(f->path);
     *f = OUT_FILE_INIT;

@@ -209,7 +209,10 @@ static enum err hold(struct sweep *s)
 {
     const char *dir = s->cli->options.out_dir;
     s->lock_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (s->lock_fd >= 0 && flock(s->lock_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    if (s->lock_fd < 0)
+        return fault_set(&s->cli->fault, ERR_BAD_FILE, NULL, "--out %s: cannot be opened: %s", dir,
+                         strerror(errno));
+    if (flock(s->lock_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return fault_set(&s->cli->fault, ERR_CONFLICT, NULL,
                          "--out %s: another fedlane simulate is at work there", dir);
     return ERR_OK;

@@ -1,4 +1,5 @@
-/* clang-format off Fixed waits, in programs (a test may play a slow client):
+/* clang-format off */
+/* Fixed waits, in programs (a test may play a slow client):
 BANNED_IN_PROGRAMS sleep
 BANNED_IN_PROGRAMS nanosleep
 BANNED_IN_PROGRAMS clock_nanosleep

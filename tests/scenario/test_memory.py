@@ -25,7 +25,7 @@ def most_mib(threads, rounds):
         json.dump(dict(FASHION, num_rounds=rounds), f)
         f.flush()
         process = subprocess.Popen([harness.program("fedlane"), "simulate", f.name, "--threads", str(threads)],
-                                   stdout=subprocess.DEVNULL)
+                                   stdout=subprocess.DEVNULL, env=dict(os.environ, MALLOC_ARENA_MAX="2"))
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, process.returncode

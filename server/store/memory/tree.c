@@ -74,7 +74,7 @@ static bool hang_at_finger(struct tree_node *finger, struct tree_node *node, tre
     struct tree_node *next = next_of(finger);
     if (next && compare(ctx, node, next) > 0)
         return false;
-    if (finger->right)
+    if (next && finger->right)
         hang(next, node, true); /* the leftmost one there */
     else
         hang(finger, node, false);
