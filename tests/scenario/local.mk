@@ -1,5 +1,7 @@
-# Real processes. Each script skips (77) where what it needs is not installed.
+# Real processes. Each script skips (77) where what it needs is not installed. The longest ones first.
 scenario_tests = \
+	tests/scenario/test_hostile.py \
+	tests/scenario/test_openapi.py \
 	tests/scenario/test_same_bits.py \
 	tests/scenario/test_simulated_time.py \
 	tests/scenario/test_sweep.py \
@@ -13,9 +15,7 @@ scenario_tests = \
 	tests/scenario/test_pitfalls.py \
 	tests/scenario/test_bad_input.py \
 	tests/scenario/test_python_safetensors.py \
-	tests/scenario/test_openapi.py \
 	tests/scenario/test_own_data.py \
-	tests/scenario/test_hostile.py \
 	tests/scenario/test_readme.py \
 	tests/scenario/test_routes.py
 TESTS += $(scenario_tests)
