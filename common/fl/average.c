@@ -1,6 +1,7 @@
 #include "common/fl/average.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,12 +28,14 @@ void average_begin(struct average *a, size_t num_elements)
     memset(a->acc, 0, num_elements * sizeof *a->acc);
 }
 
+/* How far ahead the values are asked for: several streams at once are more than the processor foresees. */
+#define AHEAD_BYTES 2048
+
 /* acc[i] += weights[k] * values[k][i] for k = 0, 1, ... in turn: one product and one sum each, never fused,
- * so that vectors of any length and no vectors at all give the same bits. The next group is fetched
- * meanwhile. */
+ * so that vectors of any length and no vectors at all give the same bits. */
 static inline __attribute__((always_inline)) void add_group(double *acc, size_t n, size_t count,
                                                             const double *weights, const real *const *values,
-                                                            size_t first, const real *const *next)
+                                                            size_t first)
 {
     typedef real real8 __attribute__((vector_size(8 * sizeof(real))));
     typedef double double8 __attribute__((vector_size(64)));
@@ -45,8 +48,7 @@ static inline __attribute__((always_inline)) void add_group(double *acc, size_t 
             memcpy(v, values[k] + first + i, sizeof v);
             sum[0] += weights[k] * __builtin_convertvector(v[0], double8);
             sum[1] += weights[k] * __builtin_convertvector(v[1], double8);
-            if (next)
-                __builtin_prefetch(next[k] + first + i);
+            __builtin_prefetch((const void *)((uintptr_t)(values[k] + first + i) + AHEAD_BYTES));
         }
         memcpy(acc + i, sum, sizeof sum);
     }
@@ -62,12 +64,10 @@ static inline __attribute__((always_inline)) void add_all(double *acc, size_t n,
                                                           size_t first)
 {
     size_t k = 0;
-    for (; k + 2 * AVERAGE_GROUP <= count; k += AVERAGE_GROUP)
-        add_group(acc, n, AVERAGE_GROUP, weights + k, values + k, first, values + k + AVERAGE_GROUP);
     for (; k + AVERAGE_GROUP <= count; k += AVERAGE_GROUP)
-        add_group(acc, n, AVERAGE_GROUP, weights + k, values + k, first, NULL);
+        add_group(acc, n, AVERAGE_GROUP, weights + k, values + k, first);
     for (; k < count; k++)
-        add_group(acc, n, 1, weights + k, values + k, first, NULL);
+        add_group(acc, n, 1, weights + k, values + k, first);
 }
 
 #if defined(__x86_64__)
