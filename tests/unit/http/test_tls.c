@@ -5,6 +5,7 @@
 #include <openssl/x509v3.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,7 +19,8 @@ struct tls_server {
     pthread_t thread;
     char address[32];  /* "127.0.0.1:PORT" */
     char ca_file[64];  /* its certificate */
-    char request[256]; /* how the last request began */
+    char request[256]; /* how the last request began; the thread's until server_end */
+    bool is_running;
 };
 
 static X509 *certificate_new(EVP_PKEY *key)
@@ -103,12 +105,22 @@ static void setup(void)
     ck_assert_int_eq(getsockname(server.listener, (struct sockaddr *)&at, &size), 0);
     (void)snprintf(server.address, sizeof server.address, "127.0.0.1:%d", ntohs(at.sin_port));
     ck_assert_int_eq(pthread_create(&server.thread, NULL, serve, &server), 0);
+    server.is_running = true;
+}
+
+/* The connection that is being served comes to its end. */
+static void server_end(void)
+{
+    if (!server.is_running)
+        return;
+    (void)shutdown(server.listener, SHUT_RDWR);
+    ck_assert_int_eq(pthread_join(server.thread, NULL), 0);
+    server.is_running = false;
 }
 
 static void teardown(void)
 {
-    (void)shutdown(server.listener, SHUT_RDWR);
-    pthread_join(server.thread, NULL);
+    server_end();
     (void)close(server.listener);
     (void)unlink(server.ca_file);
     SSL_CTX_free(server.ctx);
@@ -135,6 +147,7 @@ START_TEST(test_trusted)
 {
     struct fault fault = FAULT_NONE;
     ck_assert_msg(get("https", server.ca_file, &fault) == ERR_OK, "%s", fault.detail);
+    server_end();
     ck_assert_ptr_nonnull(strstr(server.request, "Authorization: Bearer t\r\n"));
 }
 END_TEST
@@ -146,6 +159,7 @@ START_TEST(test_not_trusted)
     ck_assert_int_eq(get("https", NULL, &fault), ERR_NETWORK);
     (void)snprintf(line, sizeof line, "curl --cacert ca.pem https://%s/healthz", server.address);
     ck_assert_msg(strstr(fault.detail, line) != NULL, "%s", fault.detail);
+    server_end();
     ck_assert_str_eq(server.request, ""); /* and so no token */
 }
 END_TEST
