@@ -70,11 +70,8 @@ static bool answer_by_default(struct agent_lab *lab, int fd, const struct stub_r
 static bool handle(struct stub *s, int fd, const struct stub_request *request)
 {
     struct agent_lab *lab = stub_ctx(s);
-    if (str_has_prefix(request->head, LAB_UPDATE) &&
-        lab_count(lab, LAB_REGISTER) < lab->registrations_for_updates) {
-        stub_reply(fd, 401, "Content-Type: application/problem+json\r\n", "{\"code\": \"unauthorized\"}");
-        return true;
-    }
+    if (lab->updates_together > 0 && str_has_prefix(request->head, LAB_UPDATE))
+        (void)lab_wait(lab, LAB_UPDATE, lab->updates_together - 1);
     const struct rule *r = find_rule(lab, request);
     if (!r)
         return answer_by_default(lab, fd, request);

@@ -36,7 +36,7 @@ struct agent_lab {
     enum err result; /* of agent_run, after lab_join */
     struct fault fault;
     double heartbeat_s;
-    int registrations_for_updates; /* before there were so many, updates are 401 */
+    int updates_together; /* none is answered before so many have come; 0: each at once */
 
     pthread_mutex_t lock;
     pthread_cond_t changed;

@@ -224,14 +224,15 @@ START_TEST(one_registration_makes_good_all_lost_tokens)
 {
     struct agent_lab lab;
     lab_init(&lab);
-    lab.registrations_for_updates = 2;
+    lab.updates_together = 3; /* work that was not done by then would be dropped: a server offers it again */
+    for (int i = 0; i < 3; i++)
+        lab_rule(&lab, LAB_UPDATE, 401, "{\"code\": \"unauthorized\"}");
     lab_tasks(&lab, "001,002,003");
     lab_start(&lab);
-    int again = lab_wait(&lab, LAB_REGISTER, 1)->number;
-    for (int i = 0, taken = 0; taken < 3; i++)
-        taken += lab_wait(&lab, LAB_UPDATE, i)->number > again;
+    (void)lab_wait(&lab, LAB_UPDATE, 5);
     ck_assert_int_eq(lab_stop(&lab), ERR_OK);
     ck_assert_int_eq(lab_count(&lab, LAB_REGISTER), 2);
+    ck_assert_int_eq(lab_count(&lab, LAB_UPDATE), 6);
     ck_assert_uint_eq(reports_on_disk(&lab), 0);
     lab_release(&lab);
 }
