@@ -155,7 +155,7 @@ END_TEST
 
 /* Events larger than anybody would make them, as many as no request's memory holds: all of them come, whole.
  */
-#define LARGE_EVENTS 110
+#define LARGE_EVENTS 40
 #define LARGE_BYTES  MIB
 #define HUGE_EVENTS  2 /* the first of them: a patch of a device may grow when it is written out */
 #define HUGE_BYTES   (5 * MIB)
