@@ -1,11 +1,9 @@
 #include "common/data/idx.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include "common/data/path.h"
@@ -56,24 +54,17 @@ static enum err read_exactly(struct idx *f, void *out, size_t n, struct fault *f
 
 static enum err open_stream(struct idx *f, const char *hint, uint64_t *out_file_bytes, struct fault *fault)
 {
-    struct stat st;
-    /* Opening a pipe must not wait for whoever writes into it. */
-    const int fd = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return fault_set(fault, ERR_BAD_FILE, f->field, "%s: %s%s%s", path_shown(f->path), strerror(errno),
-                         *hint ? "; " : "", hint);
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        close(fd);
-        return fault_set(fault, ERR_BAD_FILE, f->field,
-                         "%s: not a regular file; name an IDX file, plain or .gz", path_shown(f->path));
-    }
+    int fd;
+    const enum err err =
+        path_open(f->path, f->field, hint, "; name an IDX file, plain or .gz", &fd, out_file_bytes, fault);
+    if (err != ERR_OK)
+        return err;
     f->stream = gzdopen(fd, "rb");
     if (!f->stream || gzbuffer(f->stream, ZLIB_BUFFER) != 0) {
         if (!f->stream)
             close(fd);
         return fault_set(fault, ERR_NO_MEMORY, f->field, "no memory to read %s", path_shown(f->path));
     }
-    *out_file_bytes = (uint64_t)st.st_size;
     f->is_compressed = !gzdirect(f->stream);
     return ERR_OK;
 }

@@ -1,13 +1,11 @@
 #include "common/data/npy.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "common/data/npy_impl.h"
 #include "common/data/path.h"
@@ -140,19 +138,13 @@ static void fd_close(void *handle)
 
 enum err npy_open(const char *path, const char *field, struct npy *out, struct fault *fault)
 {
-    struct stat st;
+    int fd;
+    uint64_t bytes;
     *out = (struct npy){0};
-    /* Opening a pipe must not wait for whoever writes into it. */
-    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return fault_set(fault, ERR_BAD_FILE, field,
-                         "%s: %s; a path is relative to the directory where the program was started",
-                         path_shown(path), strerror(errno));
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        close(fd);
-        return fault_set(fault, ERR_BAD_FILE, field, "%s: not a regular file", path_shown(path));
-    }
-    const struct npy_stream stream = {(void *)(intptr_t)fd, fd_read, fd_why, fd_close, (uint64_t)st.st_size};
+    const enum err err = path_open(path, field, NULL, "", &fd, &bytes, fault);
+    if (err != ERR_OK)
+        return err;
+    const struct npy_stream stream = {(void *)(intptr_t)fd, fd_read, fd_why, fd_close, bytes};
     /* cppcheck-suppress resourceLeak ; fd_close closes it */
     return npy_open_stream(&stream, path, "", field, out, fault);
 }

@@ -2,9 +2,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define PATH_SHOWN 200
 
@@ -17,6 +19,33 @@ const char *path_shown(const char *path)
     while (((unsigned char)*path & 0xc0) == 0x80)
         path++; /* not within a character */
     return path;
+}
+
+static const char *where_it_starts(const char *path)
+{
+    return path[0] == '/' ? "" : "a path is relative to the directory where the program was started";
+}
+
+static enum err not_there(const char *path, const char *field, const char *hint, struct fault *fault)
+{
+    return fault_set(fault, ERR_BAD_FILE, field, "%s: %s%s%s", path_shown(path), strerror(errno),
+                     *hint ? "; " : "", hint);
+}
+
+enum err path_open(const char *path, const char *field, const char *hint, const char *wanted, int *out_fd,
+                   uint64_t *out_bytes, struct fault *fault)
+{
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return not_there(path, field, hint ? hint : where_it_starts(path), fault);
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return fault_set(fault, ERR_BAD_FILE, field, "%s: not a regular file%s", path_shown(path), wanted);
+    }
+    *out_fd = fd;
+    *out_bytes = (uint64_t)st.st_size;
+    return ERR_OK;
 }
 
 bool path_is_directory(const char *path)
@@ -102,9 +131,7 @@ enum err path_splits(const char *path, const char *field, struct arena *arena, s
     struct stat st;
     *out = (struct path_splits){0};
     if (stat(path, &st) != 0)
-        return fault_set(
-            fault, ERR_BAD_FILE, field, "%s: %s%s", path_shown(path), strerror(errno),
-            path[0] == '/' ? "" : "; a path is relative to the directory where the program was started");
+        return not_there(path, field, where_it_starts(path), fault);
     if (!S_ISDIR(st.st_mode))
         return ERR_OK;
     const char *train = arena_printf(arena, "%s/train", path), *test = arena_printf(arena, "%s/test", path);

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "common/base/arena.h"
 #include "common/base/err.h"
 
@@ -11,6 +12,12 @@
 const char *path_shown(const char *path);
 bool path_is_directory(const char *path);
 bool path_ends_in(const char *path, const char *ending);
+
+/* Opens a regular file to read, without waiting at a pipe. What to do where there is none is `hint`, "" for
+ * nothing, or NULL: what a relative path is relative to. `wanted` ends the message about anything else than a
+ * file, "" or "; name ...". ERR_BAD_FILE. The caller closes *out_fd. */
+enum err path_open(const char *path, const char *field, const char *hint, const char *wanted, int *out_fd,
+                   uint64_t *out_bytes, struct fault *fault) MUST_CHECK;
 
 /* The files of a directory whose name ends in one of `endings` (NULL-ended), in the order of their bytes.
  * Hidden ones and folders are passed over. Names without the directory, in the arena. ERR_BAD_FILE. */

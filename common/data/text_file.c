@@ -1,12 +1,10 @@
 #include "common/data/text_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include "common/base/limits.h"
@@ -29,18 +27,12 @@ enum err text_fault(const struct text_file *f, uint64_t offset, struct fault *fa
 
 enum err text_open(const char *path, const char *field, struct text_file *out, struct fault *fault)
 {
-    struct stat st;
+    int fd;
+    uint64_t bytes;
     *out = (struct text_file){.path = path, .field = field};
-    /* Opening a pipe must not wait for whoever writes into it. */
-    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return fault_set(
-            fault, ERR_BAD_FILE, field, "%s: %s%s", path_shown(path), strerror(errno),
-            path[0] == '/' ? "" : "; a path is relative to the directory where the program was started");
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        close(fd);
-        return fault_set(fault, ERR_BAD_FILE, field, "%s: not a regular file", path_shown(path));
-    }
+    enum err err = path_open(path, field, NULL, "", &fd, &bytes, fault);
+    if (err != ERR_OK)
+        return err;
     out->stream = gzdopen(fd, "rb");
     if (!out->stream)
         close(fd);
@@ -50,7 +42,7 @@ enum err text_open(const char *path, const char *field, struct text_file *out, s
         return fault_set(fault, ERR_NO_MEMORY, field, "no memory to read %s", path_shown(path));
     }
     out->is_compressed = !gzdirect(out->stream);
-    const enum err err = text_more(out, 0, fault);
+    err = text_more(out, 0, fault);
     if (err != ERR_OK)
         text_close(out);
     else if (out->end >= 3 && memcmp(out->block, "\xef\xbb\xbf", 3) == 0)
