@@ -1,27 +1,16 @@
 """Synthetic(alpha, beta) as `fedlane simulate` draws it (docs/datasets.md), in NumPy, for the loops that it is timed against: the same
 examples on the same devices, the same selection, so as many steps. Only the order within an epoch is NumPy's or PyTorch's own."""
 import math
+import os
+import sys
 
 import numpy as np
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "scenario"))
+from streams import GOLDEN, key  # noqa: E402
+
 FEATURES, CLASSES, DEVICES = 60, 10, 30
 SIZES, U, B, V, W, BIAS, X, SPLIT, SELECT = 1, 2, 3, 4, 5, 6, 7, 8, 9
-GOLDEN, MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
-
-
-def mix64(z):
-    z ^= z >> 30
-    z = z * 0xBF58476D1CE4E5B9 & MASK
-    z ^= z >> 27
-    z = z * 0x94D049BB133111EB & MASK
-    return z ^ z >> 31
-
-
-def key(seed, tag, a=0, b=0, c=0):
-    h = mix64(seed + GOLDEN & MASK)
-    for v in (tag, a, b, c):
-        h = mix64((h ^ v) + GOLDEN & MASK)
-    return h
 
 
 def outputs(stream, n):

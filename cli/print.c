@@ -8,6 +8,7 @@ enum err print_json(const struct cli *cli, const json_t *value)
     if (!text)
         return ERR_NO_MEMORY;
     (void)puts(text);
+    (void)fflush(stdout); /* for whoever reads along */
     free(text);
     return ERR_OK;
 }

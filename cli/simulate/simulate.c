@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "cli/commands.h"
+#include "cli/print.h"
 #include "cli/round_view.h"
 #include "cli/simulate/sim_record.h"
 #include "cli/simulate/sweep.h"
@@ -19,18 +20,6 @@ struct simulation {
     bool has_titles;
 };
 
-static enum err print_line(json_t *object)
-{
-    char *text = json_dumps(object, JSON_COMPACT);
-    if (!text)
-        return ERR_NO_MEMORY;
-    (void)puts(text);
-    /* Whoever reads along sees each round when it is done. */
-    (void)fflush(stdout);
-    free(text);
-    return ERR_OK;
-}
-
 static enum err show_round(void *ctx, json_t *round)
 {
     struct simulation *s = ctx;
@@ -44,7 +33,7 @@ static enum err show_round(void *ctx, json_t *round)
     } else if (s->cli->format == FORMAT_JSON) {
         return json_array_append(s->rounds, round) ? ERR_NO_MEMORY : ERR_OK;
     } else if (!s->record.last) {
-        return print_line(round); /* the final line says more, and comes last */
+        return print_json(s->cli, round); /* the final line says more, and comes last */
     }
     return ERR_OK;
 }
@@ -78,7 +67,7 @@ static void print_targets(const json_t *final)
 static enum err print_end(struct simulation *s, const struct run_row *run, json_t *final)
 {
     if (s->cli->format == FORMAT_JSONL)
-        return print_line(final);
+        return print_json(s->cli, final);
     if (s->cli->format == FORMAT_TABLE) {
         (void)printf("%s: %s\n", run->name, run->status_reason);
         if (sim_start_ms(s->sim) >= 0)
@@ -86,10 +75,9 @@ static enum err print_end(struct simulation *s, const struct run_row *run, json_
         return ERR_OK;
     }
     json_t *both = json_pack("{s:O, s:O}", "rounds", s->rounds, "final", final);
-    int failed = both ? json_dumpf(both, stdout, JSON_INDENT(2)) : -1;
-    (void)puts("");
+    enum err e = both ? print_json(s->cli, both) : ERR_NO_MEMORY;
     json_decref(both);
-    return failed ? ERR_NO_MEMORY : ERR_OK;
+    return e;
 }
 
 /* As a sweep judges its runs. */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cli/print.h"
 #include "cli/simulate/sweep.h"
 #include "cli/table.h"
 #include "common/base/str.h"
@@ -51,21 +52,16 @@ static json_t *run_json(const struct sweep *s, const struct sweep_run *run)
     return NULL;
 }
 
-static enum err print_line(json_t *object)
+static enum err print_made(const struct sweep *s, json_t *object)
 {
-    char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    enum err e = object ? print_json(s->cli, object) : ERR_NO_MEMORY;
     json_decref(object);
-    if (!text)
-        return ERR_NO_MEMORY;
-    (void)puts(text);
-    (void)fflush(stdout);
-    free(text);
-    return ERR_OK;
+    return e;
 }
 
 enum err sweep_print_run_json(const struct sweep *s, const struct sweep_run *run)
 {
-    return print_line(run_json(s, run));
+    return print_made(s, run_json(s, run));
 }
 
 /* -- the means ------------------------------------------------------------------------------------------- */
@@ -113,7 +109,7 @@ static enum err print_means_json(const struct sweep *s)
 {
     enum err e = ERR_OK;
     for (size_t i = 0; i < s->num_points && !e; i++)
-        e = print_line(mean_json(s, i));
+        e = print_made(s, mean_json(s, i));
     return e;
 }
 
@@ -127,12 +123,9 @@ static enum err print_all_json(const struct sweep *s)
         is_ok = json_array_append_new(means, mean_json(s, i)) == 0;
     if (is_ok)
         all = json_pack("{s:O, s:O}", "runs", runs, "means", means);
-    is_ok = all && json_dumpf(all, stdout, JSON_INDENT(2)) == 0;
-    (void)puts("");
-    json_decref(all);
     json_decref(runs);
     json_decref(means);
-    return is_ok ? ERR_OK : ERR_NO_MEMORY;
+    return print_made(s, all);
 }
 
 /* -- the table ------------------------------------------------------------------------------------------- */

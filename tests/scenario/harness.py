@@ -2,12 +2,17 @@
 
 A test is a script: it defines test_* functions and ends with harness.main(globals()). Exit status 77 skips."""
 import contextlib
+import fcntl
 import json
 import os
+import pty
+import select
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import traceback
 import urllib.error
@@ -23,6 +28,29 @@ FULL = os.environ.get("FEDLANE_FULL") == "yes"
 
 def program(name):
     return os.path.join(BIN, name)
+
+
+def on_terminal(*args, columns=80, lines=24, env=None):
+    """Runs `fedlane` on a pseudo-terminal; (exit status, what it wrote)."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    plain = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
+    process = subprocess.Popen([program("fedlane"), *args], stdin=slave, stdout=slave, stderr=slave,
+                               env={**plain, "TERM": "xterm", "LC_ALL": "C.UTF-8", **(env or {})})
+    os.close(slave)
+    text, deadline = b"", time.monotonic() + TIMEOUT_S
+    while time.monotonic() < deadline:
+        if select.select([master], [], [], 1)[0]:
+            try:
+                piece = os.read(master, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            text += piece
+    status = process.wait(TIMEOUT_S)
+    os.close(master)
+    return status, text.decode()
 
 
 def skip(why):

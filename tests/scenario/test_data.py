@@ -16,6 +16,7 @@ import zipfile
 
 import harness
 from specs import merged, synthetic_run
+from streams import key, output
 
 FINE, FAILED, USAGE = 0, 1, 4
 FASHION_MNIST = "/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz"
@@ -51,28 +52,6 @@ def idx_data(lab, labels, partition):
 
 
 # -- Dirichlet ----------------------------------------------------------------------------------------------------
-
-MASK, GOLDEN = (1 << 64) - 1, 0x9E3779B97F4A7C15
-
-
-def mix(z):
-    z ^= z >> 30
-    z = z * 0xBF58476D1CE4E5B9 & MASK
-    z ^= z >> 27
-    z = z * 0x94D049BB133111EB & MASK
-    return z ^ z >> 31
-
-
-def key(seed, tag, a=0, b=0, c=0):
-    h = mix(seed + GOLDEN & MASK)
-    for v in (tag, a, b, c):
-        h = mix((h ^ v) + GOLDEN & MASK)
-    return h
-
-
-def output(k, i):
-    return mix(k + (i + 1) * GOLDEN & MASK)
-
 
 def above_0(k, i):
     return ((output(k, i) >> 11) + 1) * 2.0 ** -53

@@ -149,18 +149,6 @@ def test_the_commands_of_the_page(lab):
         assert done.returncode == 0 and "devices " in done.stdout, (block, done)
 
 
-def test_what_numpy_saves(lab):
-    python = os.path.join(harness.SRC, "build", "venv", "bin", "python3")
-    if not os.path.exists(python):
-        print("no NumPy in the build's venv")
-        return
-    block = re.search(r"^```python\n(.*?)^```", docs(), re.S | re.M).group(1)
-    subprocess.run([python, "-c", block], cwd=lab.folder, check=True)
-    done = subprocess.run([harness.program("fedlane"), "data", "stats", "points.json"], cwd=lab.folder, capture_output=True,
-                          text=True)
-    assert done.returncode == 0 and "600: " in done.stdout and "features             64" in done.stdout, done
-
-
 def test_bad_data_is_told_before_anything_is_done(lab):
     text = open(os.path.join(EXAMPLES, "machines.csv")).read().splitlines()
     cells = text[7].split(",")

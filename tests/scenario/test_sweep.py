@@ -4,14 +4,8 @@ import csv
 import fcntl
 import json
 import os
-import pty
-import select
 import signal
 import statistics
-import struct
-import subprocess
-import termios
-import time
 import xml.dom.minidom
 
 import harness
@@ -308,25 +302,8 @@ def test_two_at_a_time(lab):
 
 def test_bar_on_a_terminal(lab):
     path = lab.write("spec.json", spec(num_rounds=10))
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
-    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
-    process = subprocess.Popen([harness.program("fedlane"), "simulate", path, "--seeds", "1-3", "--threads", "2"], stdin=slave,
-                               stdout=slave, stderr=slave, env={**env, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
-    os.close(slave)
-    text, deadline = b"", time.monotonic() + harness.TIMEOUT_S
-    while time.monotonic() < deadline:
-        if select.select([master], [], [], 1)[0]:
-            try:
-                piece = os.read(master, 65536)
-            except OSError:
-                break
-            if not piece:
-                break
-            text += piece
-    assert process.wait(harness.TIMEOUT_S) == FINE, text
-    os.close(master)
-    shown = text.decode()
+    status, shown = harness.on_terminal("simulate", path, "--seeds", "1-3", "--threads", "2", columns=100)
+    assert status == FINE, shown
     assert "of 3 runs" in shown and "of 30 rounds" in shown and "left" in shown, shown
     assert "\033[1A\033[J" in shown.replace("\r", "") and "3/3" in shown and "mean and standard deviation" in shown, shown
 
