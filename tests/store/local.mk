@@ -2,6 +2,7 @@ if HAVE_CHECK
 check_LIBRARIES += tests/store/libstoretest.a
 tests_store_libstoretest_a_SOURCES = \
 	tests/store/model.c tests/store/model.h \
+	tests/store/numbered.c tests/store/numbered.h \
 	tests/store/support.c tests/store/support.h
 tests_store_libstoretest_a_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 
@@ -11,10 +12,14 @@ STORE_TESTS = \
 	tests/bin/test_store_alloc \
 	tests/bin/test_store_blob_state \
 	tests/bin/test_store_blobs \
+	tests/bin/test_store_damage \
 	tests/bin/test_store_faults \
+	tests/bin/test_store_kill \
+	tests/bin/test_store_migrate \
+	tests/bin/test_store_opening \
 	tests/bin/test_store_queries \
 	tests/bin/test_store_records \
-	tests/bin/test_store_sqlite \
+	tests/bin/test_store_schema \
 	tests/bin/test_store_writes
 check_PROGRAMS += $(STORE_TESTS)
 TESTS += $(STORE_TESTS)
@@ -32,9 +37,25 @@ tests_bin_test_store_blobs_SOURCES = tests/store/test_blobs.c
 tests_bin_test_store_blobs_CFLAGS = $(STORE_TEST_CFLAGS)
 tests_bin_test_store_blobs_LDADD = $(STORE_TEST_LIBS)
 
+tests_bin_test_store_damage_SOURCES = tests/store/test_damage.c
+tests_bin_test_store_damage_CFLAGS = $(STORE_TEST_CFLAGS)
+tests_bin_test_store_damage_LDADD = $(STORE_TEST_LIBS)
+
 tests_bin_test_store_faults_SOURCES = tests/store/test_faults.c tests/store/fault_vfs.c tests/store/fault_vfs.h
 tests_bin_test_store_faults_CFLAGS = $(STORE_TEST_CFLAGS)
 tests_bin_test_store_faults_LDADD = $(STORE_TEST_LIBS)
+
+tests_bin_test_store_kill_SOURCES = tests/store/test_kill.c
+tests_bin_test_store_kill_CFLAGS = $(STORE_TEST_CFLAGS)
+tests_bin_test_store_kill_LDADD = $(STORE_TEST_LIBS)
+
+tests_bin_test_store_migrate_SOURCES = tests/store/test_migrate.c
+tests_bin_test_store_migrate_CFLAGS = $(STORE_TEST_CFLAGS)
+tests_bin_test_store_migrate_LDADD = $(STORE_TEST_LIBS)
+
+tests_bin_test_store_opening_SOURCES = tests/store/test_opening.c
+tests_bin_test_store_opening_CFLAGS = $(STORE_TEST_CFLAGS)
+tests_bin_test_store_opening_LDADD = $(STORE_TEST_LIBS)
 
 tests_bin_test_store_queries_SOURCES = tests/store/test_queries.c
 tests_bin_test_store_queries_CFLAGS = $(STORE_TEST_CFLAGS)
@@ -44,9 +65,9 @@ tests_bin_test_store_records_SOURCES = tests/store/test_records.c
 tests_bin_test_store_records_CFLAGS = $(STORE_TEST_CFLAGS)
 tests_bin_test_store_records_LDADD = $(STORE_TEST_LIBS)
 
-tests_bin_test_store_sqlite_SOURCES = tests/store/test_sqlite.c
-tests_bin_test_store_sqlite_CFLAGS = $(STORE_TEST_CFLAGS)
-tests_bin_test_store_sqlite_LDADD = $(STORE_TEST_LIBS)
+tests_bin_test_store_schema_SOURCES = tests/store/test_schema.c
+tests_bin_test_store_schema_CFLAGS = $(STORE_TEST_CFLAGS)
+tests_bin_test_store_schema_LDADD = $(STORE_TEST_LIBS)
 
 tests_bin_test_store_writes_SOURCES = tests/store/test_writes.c
 tests_bin_test_store_writes_CFLAGS = $(STORE_TEST_CFLAGS)

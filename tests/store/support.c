@@ -41,6 +41,14 @@ const struct backend backends[] = {
 };
 const int num_backends = sizeof backends / sizeof backends[0];
 
+const struct backend *sqlite_backend(void)
+{
+    for (int i = 0; i < num_backends; i++)
+        if (backends[i].is_durable)
+            return &backends[i];
+    ck_abort_msg("no durable backend");
+}
+
 const char *make_dir(void)
 {
     static char path[512];
@@ -63,6 +71,15 @@ void remove_dir(const char *dir)
     ck_assert_int_eq(nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+const char *path_in(const char *dir, const char *name)
+{
+    static char paths[4][700];
+    static int next;
+    next = (next + 1) % 4;
+    (void)snprintf(paths[next], sizeof paths[next], "%s/%s", dir, name);
+    return paths[next];
+}
+
 struct store *open_store(const struct backend *b, const char *dir)
 {
     struct store *s = NULL;
@@ -79,6 +96,24 @@ struct blobs *open_blobs(const struct backend *b, const char *dir)
     enum err e = b->open_blobs(dir, &blobs, &fault);
     ck_assert_msg(!e, "%s: %s: %s", b->name, err_name(e), fault.detail);
     return blobs;
+}
+
+enum err try_store(const char *path, struct fault *fault)
+{
+    struct store *s = NULL;
+    enum err e = store_sqlite_open(path, &s, fault);
+    if (!e)
+        s->ops->close(s);
+    return e;
+}
+
+enum err try_blobs(const char *path, struct fault *fault)
+{
+    struct blobs *b = NULL;
+    enum err e = blobs_sqlite_open(path, &b, fault);
+    if (!e)
+        b->ops->close(b);
+    return e;
 }
 
 /* Enough keys for queries to have something to choose from, few enough for rows to meet. */

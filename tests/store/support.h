@@ -16,14 +16,21 @@ struct backend {
 };
 extern const struct backend backends[];
 extern const int num_backends;
+const struct backend *sqlite_backend(void);
 
 /* A new empty folder; its path stays until the next call. remove_dir deletes it with its files. */
 const char *make_dir(void);
 void remove_dir(const char *dir);
+/* The file of that name in it; stays until the fourth call after. */
+const char *path_in(const char *dir, const char *name);
 
 /* Open in the folder, or fail the test. */
 struct store *open_store(const struct backend *b, const char *dir);
 struct blobs *open_blobs(const struct backend *b, const char *dir);
+
+/* Opens SQLite's file at the path and closes it again. */
+enum err try_store(const char *path, struct fault *fault);
+enum err try_blobs(const char *path, struct fault *fault);
 
 /* Fails the test unless they are the same error. */
 #define ck_err(got, wanted)                                                                                  \

@@ -1,90 +1,15 @@
-/* The disk fails at every single write and sync in turn, and is killed at any moment: what was acknowledged
- * stays, what was refused can be tried again. */
-#include <errno.h>
+/* The disk fails at every single write and sync in turn: what was acknowledged stays, what was refused can be
+ * tried again. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "common/base/limits.h"
-#include "common/base/rng.h"
 #include "tests/store/fault_vfs.h"
+#include "tests/store/numbered.h"
 #include "tests/store/support.h"
-
-#define ARENA ((size_t)64 << 20)
-
-static const struct backend *sqlite_backend(void)
-{
-    for (int i = 0; i < num_backends; i++)
-        if (backends[i].is_durable)
-            return &backends[i];
-    ck_abort_msg("no durable backend");
-}
-
-/* An event whose data depends on its number: what is found must be whole. */
-static void make_data(int64_t seq, char *out, size_t size)
-{
-    size_t n = (size_t)(seq * 37 % 3000) + 1;
-    n = n < size ? n : size - 1;
-    memset(out, 'a' + (int)(seq % 26), n);
-    out[n] = '\0';
-}
-
-struct event {
-    const char *run_id;
-    int64_t seq, blob_id;
-};
-
-static enum err add_event(struct store_txn *txn, void *arg)
-{
-    const struct event *event = arg;
-    char data[4096], type[32];
-    make_data(event->seq, data, sizeof data);
-    (void)snprintf(type, sizeof type, "%lld", (long long)event->blob_id);
-    struct event_row row;
-    record_init(RECORD_EVENT, &row);
-    row.run_id = event->run_id;
-    row.seq = event->seq;
-    row.type = type;
-    row.data = data;
-    return store_insert(txn, RECORD_EVENT, &row);
-}
-
-struct found {
-    const char *run_id;
-    int64_t count, first_missing; /* of seq 1, 2, ... */
-    int64_t *blob_ids;            /* by seq; NULL: not wanted */
-    size_t max;
-    bool has[4096];
-};
-
-static enum err find_events(struct store_txn *txn, void *arg)
-{
-    struct found *found = arg;
-    struct arena arena = ARENA_INIT(ARENA);
-    struct event_row *rows;
-    size_t count;
-    enum err e =
-        store_find(txn, QUERY_EVENTS_OF_RUN, &arena, 0, &rows, &count, store_text(found->run_id), store_any);
-    memset(found->has, 0, sizeof found->has);
-    for (size_t i = 0; !e && i < count; i++) {
-        char data[4096];
-        make_data(rows[i].seq, data, sizeof data);
-        ck_assert_str_eq(rows[i].data, data);
-        ck_assert_int_lt(rows[i].seq, (int64_t)(sizeof found->has));
-        found->has[rows[i].seq] = true;
-        if (found->blob_ids && rows[i].seq < (int64_t)found->max)
-            found->blob_ids[rows[i].seq] = strtoll(rows[i].type, NULL, 10);
-    }
-    found->count = (int64_t)count;
-    arena_release(&arena);
-    return e;
-}
 
 static bool is_storage_error(enum err e)
 {
@@ -176,40 +101,6 @@ START_TEST(opening_survives_every_single_disk_fault)
 END_TEST
 
 /* --- blobs --- */
-
-static enum err put_blob(struct blobs *b, int64_t seed, size_t size, int64_t *out_id)
-{
-    struct blob_put *put;
-    enum err e = b->ops->put_begin(b, &put);
-    if (e)
-        return e;
-    static _Thread_local unsigned char piece[65536];
-    for (size_t done = 0; !e && done < size;) {
-        size_t n = size - done < sizeof piece ? size - done : sizeof piece;
-        make_bytes((uint64_t)seed, done, piece, n);
-        e = b->ops->put_write(put, piece, n);
-        done += n;
-    }
-    if (e) {
-        b->ops->put_abort(put);
-        return e;
-    }
-    return b->ops->put_end(put, out_id);
-}
-
-static void check_blob(struct blobs *b, int64_t id, int64_t seed, size_t size)
-{
-    int64_t found = -1;
-    enum err e = b->ops->size(b, id, &found);
-    ck_assert_msg(!e && found == (int64_t)size, "blob %lld: %s, %lld bytes", (long long)id, err_name(e),
-                  (long long)found);
-    unsigned char *bytes = malloc(2 * size + 1), *wanted = bytes + size;
-    ck_assert_ptr_nonnull(bytes);
-    make_bytes((uint64_t)seed, 0, wanted, size);
-    ck_err(b->ops->read(b, id, 0, bytes, size), ERR_OK);
-    ck_assert_msg(memcmp(bytes, wanted, size) == 0, "blob %lld has wrong bytes", (long long)id);
-    free(bytes);
-}
 
 #define NUM_BLOBS 6
 static size_t blob_sizes[NUM_BLOBS] = {31000, LIMIT_BLOB_CHUNK + 5, 0, 18 * LIMIT_BLOB_CHUNK, 31000, 70000};
@@ -342,12 +233,6 @@ END_TEST
 
 /* --- a full disk, by the system's own limit --- */
 
-static enum err commit_blobs(void *ctx)
-{
-    struct blobs *blobs = ctx;
-    return blobs->ops->commit(blobs);
-}
-
 static void limit_files(rlim_t bytes)
 {
     struct rlimit limit;
@@ -405,132 +290,6 @@ START_TEST(a_full_disk_is_storage_full_and_loses_nothing)
 }
 END_TEST
 
-/* --- kill -9 --- */
-
-#define NUM_KILLS    25
-#define KILL_WRITERS 4
-#define KILL_MAX     4000
-
-struct killed {
-    struct store *store;
-    struct blobs *blobs;
-    int pipe;
-    int64_t first_seq;
-    int writer;
-};
-
-static void *write_until_killed(void *arg)
-{
-    const struct killed *k = arg;
-    struct event event = {"r", 0, 0};
-    for (event.seq = k->first_seq + k->writer;; event.seq += KILL_WRITERS) {
-        size_t size = event.seq % 20 == 0 ? 1500000 : 31000;
-        if (put_blob(k->blobs, event.seq, size, &event.blob_id) ||
-            store_write_wait(k->store, add_event, &event))
-            _exit(3);
-        /* Less than PIPE_BUF, so it is written whole. */
-        if (write(k->pipe, &event.seq, sizeof event.seq) != sizeof event.seq)
-            _exit(4);
-    }
-    return NULL;
-}
-
-static _Noreturn void child(const char *dir, int pipe_end, int64_t first_seq)
-{
-    struct killed k = {.pipe = pipe_end, .first_seq = first_seq};
-    struct fault fault = FAULT_NONE;
-    const struct backend *b = sqlite_backend();
-    if (b->open_store(dir, &k.store, &fault) || b->open_blobs(dir, &k.blobs, &fault)) {
-        (void)fprintf(stderr, "%s\n", fault.detail);
-        _exit(2);
-    }
-    k.store->ops->before_commit(k.store, commit_blobs, k.blobs);
-    static struct killed writers[KILL_WRITERS];
-    pthread_t thread;
-    for (int i = 0; i < KILL_WRITERS; i++) {
-        writers[i] = k;
-        writers[i].writer = i;
-        if (pthread_create(&thread, NULL, write_until_killed, &writers[i]))
-            _exit(5);
-    }
-    for (;;)
-        (void)pause();
-}
-
-/* Kills it after some acknowledgements; marks them all. Returns the highest. */
-static int64_t run_and_kill(const char *dir, int64_t first_seq, uint64_t draw, bool *was_acked)
-{
-    int ends[2];
-    ck_assert_int_eq(pipe(ends), 0);
-    pid_t pid = fork();
-    ck_assert_int_ge(pid, 0);
-    if (pid == 0) {
-        (void)close(ends[0]);
-        child(dir, ends[1], first_seq);
-    }
-    (void)close(ends[1]);
-    int64_t seq, highest = first_seq;
-    for (uint64_t left = 1 + draw % 60; left; left--) {
-        ck_assert_msg(read(ends[0], &seq, sizeof seq) == sizeof seq, "the child ended by itself");
-        was_acked[seq] = true;
-        highest = seq > highest ? seq : highest;
-    }
-    ck_assert_int_eq(kill(pid, SIGKILL), 0);
-    while (read(ends[0], &seq, sizeof seq) == sizeof seq) {
-        was_acked[seq] = true;
-        highest = seq > highest ? seq : highest;
-    }
-    (void)close(ends[0]);
-    int status;
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    return highest;
-}
-
-static bool is_in_list(void *ctx, int64_t id)
-{
-    const int64_t *ids = ctx;
-    for (size_t i = 0; i < KILL_MAX; i++)
-        if (ids[i] == id)
-            return true;
-    return false;
-}
-
-START_TEST(what_was_acknowledged_survives_kill_9)
-{
-    static bool was_acked[KILL_MAX + 1000];
-    static int64_t blob_ids[KILL_MAX];
-    static struct found found;
-    found = (struct found){.run_id = "r", .blob_ids = blob_ids, .max = KILL_MAX};
-    const char *dir = make_dir();
-    int64_t next = 1;
-    for (uint64_t i = 0; i < NUM_KILLS; i++) {
-        int64_t highest = run_and_kill(dir, next, rng_u64(77, i), was_acked);
-        next = highest + 2 * KILL_WRITERS; /* beyond what the others had begun */
-        ck_assert_int_lt(next, KILL_MAX - 500);
-        struct store *store = open_store(sqlite_backend(), dir);
-        struct blobs *blobs = open_blobs(sqlite_backend(), dir);
-        ck_err(store->ops->read(store, find_events, &found), ERR_OK);
-        int64_t removed, total = 0;
-        ck_err(blobs->ops->collect(blobs, is_in_list, blob_ids, &removed), ERR_OK);
-        for (int64_t seq = 1; seq < KILL_MAX; seq++) {
-            ck_assert_msg(!was_acked[seq] || found.has[seq], "kill %d: event %lld is lost", (int)i,
-                          (long long)seq);
-            if (!found.has[seq])
-                continue;
-            size_t size = seq % 20 == 0 ? 1500000 : 31000;
-            check_blob(blobs, blob_ids[seq], seq, size);
-            total += (int64_t)size;
-            next = seq >= next ? seq + 1 : next;
-        }
-        ck_assert_int_eq(blobs->ops->total_bytes(blobs), total);
-        store->ops->close(store);
-        blobs->ops->close(blobs);
-    }
-    remove_dir(dir);
-}
-END_TEST
-
 int main(void)
 {
     Suite *s = suite_create("store faults");
@@ -542,6 +301,5 @@ int main(void)
     tcase_add_test(tc, blobs_survive_every_single_disk_fault);
     tcase_add_test(tc, uploads_on_a_failing_disk_do_not_harm_each_other);
     tcase_add_test(tc, a_full_disk_is_storage_full_and_loses_nothing);
-    tcase_add_test(tc, what_was_acknowledged_survives_kill_9);
     return run_suite(s);
 }
