@@ -212,6 +212,16 @@ int64_t int_at(const json_t *json, const char *path)
     return json_integer_value(value);
 }
 
+int64_t lab_blob_bytes(const struct lab *lab)
+{
+    struct http_answer a = lab_do(lab, lab->viewer, "GET", "/metrics", NULL, NULL);
+    const char *at = strstr(a.body, "\nfedlane_blob_bytes ");
+    ck_assert_ptr_nonnull(at);
+    int64_t bytes = (int64_t)strtod(at + 20, NULL);
+    http_answer_release(&a);
+    return bytes;
+}
+
 /* ---- a run of small devices ---- */
 
 struct lab_device lab_device(const struct lab *lab, int ordinal)

@@ -49,6 +49,8 @@ json_t *answer_json(struct http_answer *a, int status); /* releases it */
 const char *text_at(const json_t *json, const char *path);
 int64_t int_at(const json_t *json, const char *path);
 const json_t *json_at(const json_t *json, const char *path);
+/* What the server says it keeps. */
+int64_t lab_blob_bytes(const struct lab *lab);
 
 /* ---- a run of small devices; its model has 6 parameters ---- */
 

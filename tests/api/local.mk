@@ -5,6 +5,7 @@ API_TESTS = \
 	tests/bin/test_api_input \
 	tests/bin/test_api_idempotency \
 	tests/bin/test_api_updates \
+	tests/bin/test_api_weights \
 	tests/bin/test_api_claims \
 	tests/bin/test_api_resources \
 	tests/bin/test_api_events \
@@ -36,6 +37,10 @@ tests_bin_test_api_idempotency_LDADD = $(API_TEST_LIBS)
 tests_bin_test_api_updates_SOURCES = tests/api/test_updates.c $(API_LAB)
 tests_bin_test_api_updates_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_api_updates_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_weights_SOURCES = tests/api/test_weights.c $(API_LAB)
+tests_bin_test_api_weights_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_weights_LDADD = $(API_TEST_LIBS)
 
 tests_bin_test_api_claims_SOURCES = tests/api/test_claims.c $(API_LAB)
 tests_bin_test_api_claims_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
