@@ -43,6 +43,11 @@ void lab_open_again(struct lab *lab);
 /* A new core on what the old one left, as after a crash of the process. */
 void lab_restart(struct lab *lab);
 
+/* Of an operation by "tester". */
+struct op_base lab_base(struct lab *lab);
+/* Runs the operation, trying again as clients do; its fault is in lab->fault then. */
+enum err lab_write(struct lab *lab, store_fn fn, void *op);
+
 /* A small run of `changes` (JSON text, keys laid over deeply, null takes a key away). New reference. */
 json_t *lab_spec(const char *changes);
 json_t *lab_json(const char *text);
@@ -55,6 +60,14 @@ enum err lab_config(struct lab *lab, const char *run_id, const char *patch);
 enum err lab_register(struct lab *lab, int64_t ordinal, int64_t examples);
 enum err lab_register_tests(struct lab *lab, int64_t ordinal, int64_t examples, int64_t test_examples);
 void lab_devices(struct lab *lab, int count, int64_t examples); /* ordinals 0.. ; all must be taken */
+
+/* A worker with its devices. body: JSON text, as of WORKER. */
+enum err lab_enrol(struct lab *lab, const char *body, struct op_worker_register *op);
+#define DEVICE(k, n)                                                                                         \
+    "{\"dataset\": \"hand\", \"ordinal\": " #k ", \"num_examples\": " #n ", \"num_test_examples\": 2}"
+#define WORKER(instance, devices)                                                                            \
+    "{\"name\": \"w\", \"instance_id\": \"" instance "\", \"devices\": [" devices "]}"
+const char *lab_secret(struct lab *lab); /* the SHA-256 of a new token, so to say */
 
 /* core_advance; returns when there is work by the clock next. */
 int64_t lab_advance(struct lab *lab);
@@ -101,6 +114,7 @@ size_t lab_count_runs(struct lab *lab);
 size_t lab_count_events(struct lab *lab, const char *run_id, const char *type);
 json_t *lab_event(struct lab *lab, const char *run_id,
                   const char *type); /* data of the last one; new reference or NULL */
+struct token_row lab_token(struct lab *lab, const char *sha256); /* must be there */
 void lab_topics_clear(struct lab *lab);
 bool lab_was_notified(const struct lab *lab, const char *kind, const char *id);
 
