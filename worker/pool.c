@@ -290,7 +290,7 @@ void pool_order(struct pool *p, struct job *job, enum task_order order, bool is_
 {
     bool is_done = false;
     (void)pthread_mutex_lock(&p->lock);
-    if (job->order == ORDER_GO_ON || order == ORDER_CANCEL) {
+    if (job->order == ORDER_GO_ON || (order == ORDER_CANCEL && job->order != ORDER_CANCEL)) {
         job->order = order;
         job->is_released = is_released;
     }

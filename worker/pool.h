@@ -28,7 +28,8 @@ void pool_submit(struct pool *p, struct job *job);
 /* Jobs that are done, linked by next_in_pool; NULL when there is none. */
 struct job *pool_take_done(struct pool *p);
 /* To a job that was submitted: a queued one that is cancelled is done at once; a running one hears it within
- * a slice. An order that came before is only replaced by ORDER_CANCEL. */
+ * a slice. An order that came before is only replaced by ORDER_CANCEL, and the first of these holds: what the
+ * server cancelled is not released at the end. */
 void pool_order(struct pool *p, struct job *job, enum task_order order, bool is_released);
 /* What a submitted job has done so far. */
 void pool_progress(struct pool *p, const struct job *job, int64_t *out_steps_done, double *out_train_loss);

@@ -216,6 +216,26 @@ START_TEST(a_running_job_hears_its_order)
 }
 END_TEST
 
+/* A worker that stops releases what it cannot finish, but not what the server has cancelled before. */
+START_TEST(the_first_cancel_holds)
+{
+    struct lab lab;
+    bool is_released = _i == 1;
+    lab_init(&lab, 1, 1);
+    fake_hold();
+    struct job *job = job_make(&lab, WORK_TRAIN);
+    pool_submit(lab.pool, job);
+    fake_wait_for(1);
+    pool_order(lab.pool, job, ORDER_CANCEL, is_released);
+    pool_order(lab.pool, job, ORDER_CANCEL, !is_released);
+    fake_release();
+    wait_done(&lab, 1, NULL);
+    ck_assert_int_eq(job->outcome, WORK_CANCELLED);
+    ck_assert(job->is_released == is_released);
+    lab_release(&lab);
+}
+END_TEST
+
 /* Without the order this would wait for hours. */
 START_TEST(the_pause_of_a_slow_machine_is_interrupted)
 {
@@ -329,6 +349,7 @@ int main(void)
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         tcase_add_test(tc, tests[i]);
     tcase_add_loop_test(tc, a_running_job_hears_its_order, 0, 2);
+    tcase_add_loop_test(tc, the_first_cancel_holds, 0, 2);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
