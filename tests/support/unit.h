@@ -27,20 +27,26 @@ static inline int unit_is_full(void)
     return full && strcmp(full, "yes") == 0;
 }
 
-/* Runs a suite of one case; for `return unit_run(...)` in main. */
-static inline int unit_run(const char *name, const TTest *const *tests, size_t num_tests)
+/* Runs a suite of this one case, which it frees; for `return unit_run_case(...)` in main. */
+static inline int unit_run_case(const char *name, TCase *tc)
 {
     Suite *suite = suite_create(name);
-    TCase *tc = tcase_create(name);
-    tcase_set_timeout(tc, 120);
-    for (size_t i = 0; i < num_tests; i++)
-        tcase_add_test(tc, tests[i]);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed != 0;
+}
+
+/* Makes the case of these tests, and runs it; for `return unit_run(...)` in main. */
+static inline int unit_run(const char *name, const TTest *const *tests, size_t num_tests)
+{
+    TCase *tc = tcase_create(name);
+    tcase_set_timeout(tc, 120);
+    for (size_t i = 0; i < num_tests; i++)
+        tcase_add_test(tc, tests[i]);
+    return unit_run_case(name, tc);
 }
 
 #endif
