@@ -2,16 +2,24 @@ if HAVE_CHECK
 TRAINER_TESTS = \
 	tests/bin/test_float64_paper \
 	tests/bin/test_float64_trainer \
+	tests/bin/test_float64_trainer_golden \
 	tests/bin/test_no_allocation \
 	tests/bin/test_paper \
-	tests/bin/test_trainer
+	tests/bin/test_trainer \
+	tests/bin/test_trainer_golden
 check_PROGRAMS += $(TRAINER_TESTS)
 TESTS += $(TRAINER_TESTS)
 TRAINER_TEST_SUPPORT = tests/support/memory_dataset.c tests/support/memory_dataset.h tests/support/unit.h
 
-tests_bin_test_trainer_SOURCES = tests/unit/worker/test_trainer.c $(TRAINER_TEST_SUPPORT)
+tests_bin_test_trainer_SOURCES = tests/unit/worker/test_trainer.c $(TRAINER_TEST_SUPPORT) \
+	tests/unit/worker/support.c tests/unit/worker/support.h
 tests_bin_test_trainer_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_trainer_LDADD = libfedlane-trainer.a $(NN_LIBS) $(CHECK_LIBS)
+
+tests_bin_test_trainer_golden_SOURCES = tests/unit/worker/test_trainer_golden.c $(TRAINER_TEST_SUPPORT) \
+	tests/unit/worker/support.c tests/unit/worker/support.h
+tests_bin_test_trainer_golden_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_trainer_golden_LDADD = libfedlane-trainer.a $(NN_LIBS) $(CHECK_LIBS)
 
 tests_bin_test_paper_SOURCES = tests/unit/worker/test_paper.c tests/support/unit.h
 tests_bin_test_paper_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
@@ -49,6 +57,11 @@ tests_bin_test_float64_trainer_SOURCES = $(tests_bin_test_trainer_SOURCES)
 tests_bin_test_float64_trainer_CPPFLAGS = $(tests_libfedlane_float64_a_CPPFLAGS)
 tests_bin_test_float64_trainer_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_float64_trainer_LDADD = tests/libfedlane-float64.a $(FL_LIBS) $(CHECK_LIBS)
+
+tests_bin_test_float64_trainer_golden_SOURCES = $(tests_bin_test_trainer_golden_SOURCES)
+tests_bin_test_float64_trainer_golden_CPPFLAGS = $(tests_libfedlane_float64_a_CPPFLAGS)
+tests_bin_test_float64_trainer_golden_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_float64_trainer_golden_LDADD = tests/libfedlane-float64.a $(FL_LIBS) $(CHECK_LIBS)
 
 tests_bin_test_float64_paper_SOURCES = $(tests_bin_test_paper_SOURCES) tests/support/float64_dataset.c
 tests_bin_test_float64_paper_CPPFLAGS = $(tests_libfedlane_float64_a_CPPFLAGS)
