@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/base/str.h"
+#include "common/json/json_spec.h"
+#include "worker/outbox.h"
 #include "worker/weights.h"
 
 /* -- the server's side
@@ -146,6 +148,28 @@ int lab_count(struct agent_lab *lab, const char *request)
     int count = 0, n = stub_num_requests(lab->stub);
     for (int i = 0; i < n; i++)
         count += str_has_prefix(stub_request(lab->stub, i)->head, request);
+    return count;
+}
+
+json_t *lab_body_of(const struct stub_request *r)
+{
+    json_t *json = NULL;
+    struct fault fault = FAULT_NONE;
+    ck_assert_msg(json_text_parse(r->body, r->body_size, &json, &fault) == ERR_OK, "%s: %s", fault.detail,
+                  r->body);
+    return json;
+}
+
+size_t lab_reports_on_disk(const struct agent_lab *lab)
+{
+    struct arena arena = ARENA_INIT(MIB);
+    struct fault fault = FAULT_NONE;
+    char(*ids)[ID_SIZE], *outbox = NULL;
+    size_t count = 0;
+    ck_assert_int_eq(outbox_open(lab->dir, &outbox, &fault), ERR_OK);
+    ck_assert_int_eq(outbox_list(outbox, &arena, &ids, &count, &fault), ERR_OK);
+    arena_release(&arena);
+    free(outbox);
     return count;
 }
 

@@ -3,6 +3,7 @@
 #ifndef FEDLANE_TESTS_WORKER_AGENT_AGENT_LAB_H
 #define FEDLANE_TESTS_WORKER_AGENT_AGENT_LAB_H
 
+#include <jansson.h>
 #include <pthread.h>
 #include "tests/unit/http/stub_server.h"
 #include "tests/unit/worker_agent/support.h"
@@ -61,5 +62,7 @@ void lab_tasks_with(struct agent_lab *lab, const char *digits, int attempt, cons
 /* Waits for the nth (from 0) request whose line begins so. Borrowed. */
 const struct stub_request *lab_wait(struct agent_lab *lab, const char *request, int nth);
 int lab_count(struct agent_lab *lab, const char *request); /* so far */
+json_t *lab_body_of(const struct stub_request *r);         /* the caller decrefs */
+size_t lab_reports_on_disk(const struct agent_lab *lab);   /* those in its outbox */
 
 #endif

@@ -1,6 +1,7 @@
 if HAVE_CHECK
 WORKER_AGENT_TESTS = \
 	tests/bin/test_agent \
+	tests/bin/test_agent_registration \
 	tests/bin/test_device_entry \
 	tests/bin/test_device_list \
 	tests/bin/test_fair_share \
@@ -20,12 +21,18 @@ WORKER_AGENT_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 WORKER_AGENT_LINK = $(AM_LDFLAGS) $(TORTURE_LINK)
 WORKER_AGENT_LIBS = libfedlane-worker.a libfedlane-trainer.a $(DATA_LIBS) $(HTTP_LIBS) $(NN_LIBS) $(CHECK_LIBS)
 
-tests_bin_test_agent_SOURCES = tests/unit/worker_agent/test_agent.c $(WORKER_AGENT_SUPPORT) \
-	tests/unit/worker_agent/agent_lab.c tests/unit/worker_agent/agent_lab.h \
+AGENT_LAB = tests/unit/worker_agent/agent_lab.c tests/unit/worker_agent/agent_lab.h \
 	tests/unit/http/stub_server.c tests/unit/http/stub_server.h
+
+tests_bin_test_agent_SOURCES = tests/unit/worker_agent/test_agent.c $(WORKER_AGENT_SUPPORT) $(AGENT_LAB)
 tests_bin_test_agent_CFLAGS = $(WORKER_AGENT_CFLAGS)
 tests_bin_test_agent_LDFLAGS = $(WORKER_AGENT_LINK)
 tests_bin_test_agent_LDADD = $(WORKER_AGENT_LIBS)
+tests_bin_test_agent_registration_SOURCES = tests/unit/worker_agent/test_agent_registration.c \
+	$(WORKER_AGENT_SUPPORT) $(AGENT_LAB)
+tests_bin_test_agent_registration_CFLAGS = $(WORKER_AGENT_CFLAGS)
+tests_bin_test_agent_registration_LDFLAGS = $(WORKER_AGENT_LINK)
+tests_bin_test_agent_registration_LDADD = $(WORKER_AGENT_LIBS)
 tests_bin_test_device_entry_SOURCES = tests/unit/worker_agent/test_device_entry.c $(WORKER_AGENT_SUPPORT)
 tests_bin_test_device_entry_CFLAGS = $(WORKER_AGENT_CFLAGS)
 tests_bin_test_device_entry_LDFLAGS = $(WORKER_AGENT_LINK)

@@ -1,97 +1,12 @@
-/* The agent's talk with a server that does as the test says: loses replies, cuts transfers, refuses, forgets,
- * stops. */
+/* The agent's talk with a server that does as the test says: loses replies, cuts transfers, refuses, stops.
+ */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/api/api.h"
-#include "common/json/json_spec.h"
 #include "tests/support/unit.h"
 #include "tests/unit/worker_agent/agent_lab.h"
 #include "worker/outbox.h"
-
-static json_t *body_of(const struct stub_request *r)
-{
-    json_t *json = NULL;
-    struct fault fault = FAULT_NONE;
-    ck_assert_msg(json_text_parse(r->body, r->body_size, &json, &fault) == ERR_OK, "%s: %s", fault.detail,
-                  r->body);
-    return json;
-}
-
-static size_t reports_on_disk(const struct agent_lab *lab)
-{
-    struct arena arena = ARENA_INIT(MIB);
-    struct fault fault = FAULT_NONE;
-    char(*ids)[ID_SIZE], *outbox = NULL;
-    size_t count = 0;
-    ck_assert_int_eq(outbox_open(lab->dir, &outbox, &fault), ERR_OK);
-    ck_assert_int_eq(outbox_list(outbox, &arena, &ids, &count, &fault), ERR_OK);
-    arena_release(&arena);
-    free(outbox);
-    return count;
-}
-
-START_TEST(it_registers_with_what_it_is)
-{
-    struct agent_lab lab;
-    char token[200], token_line[300], sha256[SHA256_HEX_SIZE], *path = NULL;
-    struct fault fault = FAULT_NONE;
-    lab_init(&lab);
-    lab_start(&lab);
-    const struct stub_request *r = lab_wait(&lab, LAB_REGISTER, 0), *claim = lab_wait(&lab, LAB_CLAIM, 0);
-    json_t *body = body_of(r), *device = json_array_get(json_object_get(body, "devices"), 1);
-    ck_assert(stub_has_header(r, "Authorization: Bearer the-enrollment-token"));
-    ck_assert_str_eq(json_string_value(json_object_get(body, "instance_id")), lab.state.instance_id);
-    ck_assert_str_eq(json_string_value(json_object_get(body, "version")), "1.2.3");
-    ck_assert_uint_eq(json_array_size(json_object_get(body, "devices")), 2);
-    ck_assert_int_eq(json_integer_value(json_object_get(device, "ordinal")), 7);
-    ck_assert_int_eq(json_integer_value(json_object_get(device, "num_examples")),
-                     (json_int_t)dataset_find(lab.data, 7)->num_train);
-    ck_assert_str_eq(json_string_value(json_object_get(device, "dataset")), "synthetic");
-    ck_assert_int_eq(json_integer_value(json_object_get(device, "classes")), 10);
-    /* The secret itself was never sent before, and is on disk. */
-    ck_assert_int_gt(asprintf(&path, "%s/token", lab.dir), 0);
-    ck_assert_int_eq(token_file_read(path, token, sizeof token, &fault), ERR_OK);
-    ck_assert_int_eq(token_hash(token, sha256), ERR_OK);
-    ck_assert_str_eq(json_string_value(json_object_get(body, "token_sha256")), sha256);
-    (void)snprintf(token_line, sizeof token_line, "Authorization: Bearer %s", token);
-    ck_assert(stub_has_header(claim, token_line));
-    (void)lab_wait(&lab, LAB_HEARTBEAT, 0); /* also when it has nothing to do */
-    json_decref(body);
-    free(path);
-    lab_release(&lab);
-}
-END_TEST
-
-START_TEST(registration_goes_on_until_the_server_is_there)
-{
-    struct agent_lab lab;
-    lab_init(&lab);
-    lab_rule(&lab, LAB_REGISTER, RULE_CLOSE, "");
-    lab_rule(&lab, LAB_REGISTER, 503, "{}");
-    lab_rule(&lab, LAB_REGISTER, 500, "{}");
-    lab_start(&lab);
-    (void)lab_wait(&lab, LAB_CLAIM, 0);
-    /* The same secret each time, so that a lost reply costs nothing. */
-    for (int i = 1; i < 4; i++)
-        ck_assert_str_eq(lab_wait(&lab, LAB_REGISTER, i)->body, lab_wait(&lab, LAB_REGISTER, 0)->body);
-    lab_release(&lab);
-}
-END_TEST
-
-START_TEST(a_refused_registration_ends_it)
-{
-    struct agent_lab lab;
-    lab_init(&lab);
-    lab_rule(&lab, LAB_REGISTER, 401, "{\"code\": \"unauthorized\", \"detail\": \"unknown token\"}");
-    lab_start(&lab);
-    ck_assert_int_eq(lab_join(&lab), ERR_UNAUTHORIZED);
-    ck_assert_ptr_nonnull(strstr(lab.fault.detail, lab.token_file));
-    ck_assert_ptr_nonnull(strstr(lab.fault.detail, "unknown token"));
-    ck_assert_ptr_null(strstr(lab.fault.detail, "the-enrollment-token"));
-    lab_release(&lab);
-}
-END_TEST
 
 START_TEST(one_download_for_all_devices_of_a_round)
 {
@@ -117,7 +32,7 @@ START_TEST(claims_say_what_is_held)
     lab_tasks(&lab, "001,002");
     lab_start(&lab);
     const struct stub_request *first = lab_wait(&lab, LAB_CLAIM, 0), *second = lab_wait(&lab, LAB_CLAIM, 1);
-    json_t *one = body_of(first), *two = body_of(second), *holding = json_object_get(two, "holding");
+    json_t *one = lab_body_of(first), *two = lab_body_of(second), *holding = json_object_get(two, "holding");
     ck_assert_uint_eq(json_array_size(json_object_get(one, "holding")), 0);
     ck_assert_int_gt(json_integer_value(json_object_get(one, "max")), 2);
     ck_assert_uint_eq(json_array_size(holding), 2);
@@ -141,14 +56,14 @@ START_TEST(an_update_is_sent_again_until_there_is_a_receipt)
     lab_tasks(&lab, "001");
     lab_start(&lab);
     const struct stub_request *first = lab_wait(&lab, LAB_UPDATE, 0);
-    ck_assert_uint_eq(reports_on_disk(&lab), 1); /* before the server has it */
+    ck_assert_uint_eq(lab_reports_on_disk(&lab), 1); /* before the server has it */
     for (int i = 1; i < 4; i++) {
         const struct stub_request *again = lab_wait(&lab, LAB_UPDATE, i);
         ck_assert_uint_eq(again->body_size, first->body_size);
         ck_assert_mem_eq(again->body, first->body, first->body_size);
     }
     ck_assert_int_eq(lab_stop(&lab), ERR_OK);
-    ck_assert_uint_eq(reports_on_disk(&lab), 0);
+    ck_assert_uint_eq(lab_reports_on_disk(&lab), 0);
     lab_release(&lab);
 }
 END_TEST
@@ -161,13 +76,13 @@ START_TEST(a_refused_update_is_reported_as_a_failure)
     lab_tasks(&lab, "001");
     lab_start(&lab);
     const struct stub_request *r = lab_wait(&lab, "POST /api/v1/tasks/" LAB_TASK("001") "/fail", 0);
-    json_t *body = body_of(r);
+    json_t *body = lab_body_of(r);
     ck_assert_str_eq(json_string_value(json_object_get(body, "code")), "shape_mismatch");
     ck_assert_str_eq(json_string_value(json_object_get(body, "detail")), "0.weight");
     ck_assert_ptr_nonnull(strcasestr(r->head, "idempotency-key: "));
     json_decref(body);
     ck_assert_int_eq(lab_stop(&lab), ERR_OK);
-    ck_assert_uint_eq(reports_on_disk(&lab), 0);
+    ck_assert_uint_eq(lab_reports_on_disk(&lab), 0);
     ck_assert_int_eq(lab_count(&lab, LAB_UPDATE), 1);
     lab_release(&lab);
 }
@@ -192,7 +107,7 @@ START_TEST(what_comes_too_late_is_let_go)
         while (strstr(claim->body, LAB_TASK("001")));
     }
     ck_assert_int_eq(lab_stop(&lab), ERR_OK);
-    ck_assert_uint_eq(reports_on_disk(&lab), 0);
+    ck_assert_uint_eq(lab_reports_on_disk(&lab), 0);
     ck_assert_int_eq(lab_count(&lab, "POST /api/v1/tasks/"), 0); /* no failure is made of it */
     lab_release(&lab);
 }
@@ -214,50 +129,37 @@ START_TEST(a_page_from_on_the_way_ends_nothing)
     ck_assert_int_eq(memcmp(first->body, last->body, first->body_size), 0);
     ck_assert_int_eq(lab_stop(&lab), ERR_OK);
     ck_assert_int_eq(lab_count(&lab, "POST /api/v1/tasks/"), 0);
-    ck_assert_uint_eq(reports_on_disk(&lab), 0);
+    ck_assert_uint_eq(lab_reports_on_disk(&lab), 0);
     lab_release(&lab);
 }
 END_TEST
 
-/* Several calls with the old token fail: one registration is enough for all of them. */
-START_TEST(one_registration_makes_good_all_lost_tokens)
+/* What a former process left: a report of task 009. */
+static void leave_report(const struct agent_lab *lab)
 {
-    struct agent_lab lab;
-    lab_init(&lab);
-    lab.updates_together = 3; /* work that was not done by then would be dropped: a server offers it again */
-    for (int i = 0; i < 3; i++)
-        lab_rule(&lab, LAB_UPDATE, 401, "{\"code\": \"unauthorized\"}");
-    lab_tasks(&lab, "001,002,003");
-    lab_start(&lab);
-    (void)lab_wait(&lab, LAB_UPDATE, 5);
-    ck_assert_int_eq(lab_stop(&lab), ERR_OK);
-    ck_assert_int_eq(lab_count(&lab, LAB_REGISTER), 2);
-    ck_assert_int_eq(lab_count(&lab, LAB_UPDATE), 6);
-    ck_assert_uint_eq(reports_on_disk(&lab), 0);
-    lab_release(&lab);
+    struct fault fault = FAULT_NONE;
+    char *outbox = NULL;
+    struct report r = {.task_id = LAB_TASK("009"), .media_type = MEDIA_SAFETENSORS, .attempt = 1, .size = 5};
+    r.body = strdup("bytes");
+    ck_assert_int_eq(outbox_open(lab->dir, &outbox, &fault), ERR_OK);
+    ck_assert_int_eq(outbox_store(outbox, &r, &fault), ERR_OK);
+    report_release(&r);
+    free(outbox);
 }
-END_TEST
 
 /* A report that the server cannot take now does not keep the devices idle. */
 START_TEST(a_report_that_stays_does_not_hold_back_the_claims)
 {
     struct agent_lab lab;
-    struct fault fault = FAULT_NONE;
-    char *outbox = NULL;
-    struct report r = {.task_id = LAB_TASK("009"), .media_type = MEDIA_SAFETENSORS, .attempt = 1, .size = 5};
     lab_init(&lab);
-    r.body = strdup("bytes");
-    ck_assert_int_eq(outbox_open(lab.dir, &outbox, &fault), ERR_OK);
-    ck_assert_int_eq(outbox_store(outbox, &r, &fault), ERR_OK);
-    report_release(&r);
-    free(outbox);
+    leave_report(&lab);
     for (int i = 0; i < 40; i++)
         lab_rule(&lab, LAB_UPDATE, 500, "{\"code\": \"internal\"}");
     lab_start(&lab);
     const struct stub_request *claim = lab_wait(&lab, LAB_CLAIM, 0);
     ck_assert_ptr_nonnull(strstr(claim->body, LAB_TASK("009"))); /* held, so not offered again */
     (void)lab_stop(&lab);
-    ck_assert_uint_eq(reports_on_disk(&lab), 1);
+    ck_assert_uint_eq(lab_reports_on_disk(&lab), 1);
     lab_release(&lab);
 }
 END_TEST
@@ -265,21 +167,14 @@ END_TEST
 START_TEST(what_a_former_process_left_is_sent_first)
 {
     struct agent_lab lab;
-    struct fault fault = FAULT_NONE;
-    char *outbox = NULL;
-    struct report r = {.task_id = LAB_TASK("009"), .media_type = MEDIA_SAFETENSORS, .attempt = 1, .size = 5};
     lab_init(&lab);
-    r.body = strdup("bytes");
-    ck_assert_int_eq(outbox_open(lab.dir, &outbox, &fault), ERR_OK);
-    ck_assert_int_eq(outbox_store(outbox, &r, &fault), ERR_OK);
-    report_release(&r);
-    free(outbox);
+    leave_report(&lab);
     lab_rule(&lab, LAB_UPDATE, 409, "{\"code\": \"superseded\"}"); /* is the last word, too */
     lab_start(&lab);
     const struct stub_request *update = lab_wait(&lab, LAB_UPDATE, 0), *claim = lab_wait(&lab, LAB_CLAIM, 0);
     ck_assert_str_eq(update->body, "bytes");
     ck_assert_int_lt(update->number, claim->number);
-    ck_assert_uint_eq(reports_on_disk(&lab), 0);
+    ck_assert_uint_eq(lab_reports_on_disk(&lab), 0);
     lab_release(&lab);
 }
 END_TEST
@@ -396,50 +291,6 @@ START_TEST(directives_are_followed)
 }
 END_TEST
 
-START_TEST(a_server_that_forgot_it_gets_a_new_registration)
-{
-    struct agent_lab lab;
-    lab_init(&lab);
-    lab_rule(&lab, LAB_CLAIM, 401, "{\"code\": \"unauthorized\"}");
-    lab_start(&lab);
-    lab_tasks(&lab, "001");
-    (void)lab_wait(&lab, LAB_UPDATE, 0);
-    ck_assert_int_eq(lab_count(&lab, LAB_REGISTER), 2);
-    ck_assert_str_ne(lab_wait(&lab, LAB_REGISTER, 0)->body, lab_wait(&lab, LAB_REGISTER, 1)->body);
-    lab_release(&lab);
-}
-END_TEST
-
-START_TEST(registering_anew_has_an_end)
-{
-    struct agent_lab lab;
-    lab_init(&lab);
-    for (int i = 0; i < 10; i++)
-        lab_rule(&lab, LAB_CLAIM, 401, "{\"code\": \"unauthorized\"}");
-    lab_start(&lab);
-    ck_assert_int_eq(lab_join(&lab), ERR_UNAUTHORIZED);
-    ck_assert_int_eq(lab_count(&lab, LAB_REGISTER), 3);
-    lab_release(&lab);
-}
-END_TEST
-
-START_TEST(it_ends_when_it_is_somebody_else)
-{
-    struct agent_lab lab;
-    lab_init(&lab);
-    if (_i == 0)
-        lab_rule(&lab, LAB_CLAIM, 409, "{\"code\": \"device_busy\", \"detail\": \"taken over\"}");
-    else
-        lab_rule(&lab, LAB_CLAIM, 401, "{\"code\": \"token_revoked\", \"detail\": \"sent away\"}");
-    lab_start(&lab);
-    ck_assert_int_eq(lab_join(&lab), _i == 0 ? ERR_DEVICE_BUSY : ERR_TOKEN_REVOKED);
-    ck_assert_ptr_nonnull(strstr(lab.fault.detail, _i == 0 ? "device_busy" : "token_revoked"));
-    ck_assert_ptr_nonnull(strstr(lab.fault.detail, _i == 0 ? "taken over" : "sent away"));
-    ck_assert_int_eq(lab_count(&lab, LAB_REGISTER), 1);
-    lab_release(&lab);
-}
-END_TEST
-
 /* Two threads are in their first step, one task waits: all three are given back. */
 START_TEST(the_end_gives_open_tasks_back)
 {
@@ -488,22 +339,18 @@ START_TEST(a_newer_attempt_takes_the_place_of_the_older)
     (void)lab_wait(&lab, LAB_UPDATE, 0);
     ck_assert_int_eq(lab_stop(&lab), ERR_OK);
     ck_assert_int_eq(lab_count(&lab, LAB_UPDATE), 1);
-    ck_assert_uint_eq(reports_on_disk(&lab), 0);
+    ck_assert_uint_eq(lab_reports_on_disk(&lab), 0);
     lab_release(&lab);
 }
 END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {it_registers_with_what_it_is,
-                                  registration_goes_on_until_the_server_is_there,
-                                  a_refused_registration_ends_it,
-                                  one_download_for_all_devices_of_a_round,
+    const TTest *const tests[] = {one_download_for_all_devices_of_a_round,
                                   claims_say_what_is_held,
                                   an_update_is_sent_again_until_there_is_a_receipt,
                                   a_refused_update_is_reported_as_a_failure,
                                   a_page_from_on_the_way_ends_nothing,
-                                  one_registration_makes_good_all_lost_tokens,
                                   a_report_that_stays_does_not_hold_back_the_claims,
                                   what_a_former_process_left_is_sent_first,
                                   a_damaged_leftover_does_not_stop_the_worker,
@@ -512,22 +359,13 @@ int main(void)
                                   weights_with_another_digest_are_never_used,
                                   a_task_it_does_not_understand_is_failed,
                                   directives_are_followed,
-                                  a_server_that_forgot_it_gets_a_new_registration,
-                                  registering_anew_has_an_end,
                                   the_end_gives_open_tasks_back,
                                   the_end_comes_also_while_the_server_is_away,
                                   a_newer_attempt_takes_the_place_of_the_older};
-    Suite *suite = suite_create("agent");
     TCase *tc = tcase_create("agent");
     tcase_set_timeout(tc, 120);
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         tcase_add_test(tc, tests[i]);
     tcase_add_loop_test(tc, what_comes_too_late_is_let_go, 0, 4);
-    tcase_add_loop_test(tc, it_ends_when_it_is_somebody_else, 0, 2);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return unit_run_case("agent", tc);
 }
