@@ -208,12 +208,15 @@ void ck_device(const struct dataset *d, size_t k, enum data_split split, size_t 
         ck_assert_int_eq(got_y[i], y[i]);
 }
 
-void abuse(const char *name, const char *text, uint64_t flips, const char *data)
+void abuse(const char *name, const char *text, uint64_t flips, const char *fmt, ...)
 {
     const size_t n = strlen(text);
     char *bad = malloc(n + 1);
-    json_t *object = json_loads(data, 0, NULL);
-    ck_assert(bad && object);
+    ck_assert_ptr_nonnull(bad);
+    va_list ap;
+    va_start(ap, fmt);
+    json_t *data = object(fmt, ap);
+    va_end(ap);
     log_init(LOG_ERROR, LOG_TEXT);
     for (uint64_t i = 0; i < n + flips; i++) {
         struct fault fault = FAULT_NONE;
@@ -222,12 +225,12 @@ void abuse(const char *name, const char *text, uint64_t flips, const char *data)
         for (uint64_t k = 0; i >= n && k < 1 + i % 3; k++)
             bad[rng_u64(i, 2 * k) % n] = (char)rng_u64(i, 2 * k + 1);
         file_write(name, bad, i < n ? i : n, false);
-        const enum err err = dataset_load(object, 1, &d, &fault);
+        const enum err err = dataset_load(data, 1, &d, &fault);
         ck_assert_msg(err == ERR_OK || fault.detail[0], "%s without a word", err_name(err));
         dataset_free(d);
     }
     free(bad);
-    json_decref(object);
+    json_decref(data);
 }
 
 size_t idx_write(const char *name, int num_dims, const uint32_t *dims, const uint8_t *content, size_t n,

@@ -37,8 +37,8 @@ void text_write(const char *name, const char *text);
 /* The examples of one device, in order: x is [n][features]. */
 void ck_device(const struct dataset *d, size_t k, enum data_split split, size_t n, const float *x,
                const int32_t *y);
-/* Loads `data` with the file cut at every byte, and with bytes changed `flips` times: it must load or be
+/* Loads the object with the file cut at every byte, and with bytes changed `flips` times: it must load or be
  * refused with words. */
-void abuse(const char *name, const char *text, uint64_t flips, const char *data);
+void abuse(const char *name, const char *text, uint64_t flips, const char *fmt, ...) PRINTF_LIKE(4, 5);
 
 #endif

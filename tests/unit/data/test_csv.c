@@ -257,14 +257,9 @@ END_TEST
 
 START_TEST(test_damaged_files)
 {
-    char data[700];
     files_create();
-    (void)snprintf(
-        data, sizeof data,
-        "{\"source\":\"csv\",\"path\":\"%s\",\"label\":\"y\",\"device\":\"w\",\"features\":[\"x\"]}",
-        file_path("t.csv"));
     abuse("t.csv", "x,\"n\",w,y\r\n1.5,\"a \"\"b\"\"\r\n\",p,cat\n-2e3,,p,dog\n\"3\",c,q,dog\n4,d,q,cat\n",
-          700, data);
+          700, "{'source':'csv','path':'%s','label':'y','device':'w','features':['x']}", file_path("t.csv"));
     files_remove();
 }
 END_TEST

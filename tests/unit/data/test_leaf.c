@@ -116,15 +116,27 @@ START_TEST(test_users_that_only_test)
 }
 END_TEST
 
+struct bad_file {
+    const char *text, *words;
+};
+
+static void ck_bad(const struct bad_file *bad, size_t n)
+{
+    files_create();
+    for (size_t i = 0; i < n; i++) {
+        text_write("a.json", bad[i].text);
+        ck_refused(ERR_BAD_FILE, "data.path", bad[i].words, LEAF, file_path("a.json"));
+    }
+    files_remove();
+}
+
 #define HEAD                                                                                                 \
     "{\"users\":[\"a\",\"b\"],\"num_samples\":[2,2],\"user_data\":{\"a\":{\"x\":[[1],[2]],\"y\":[0,1]},"     \
     "\"b\":"
+
 START_TEST(test_bad_files)
 {
-    static const struct {
-        const char *text, *words;
-    } bad[] = {
-        {"", "byte 0: the file ends here, where a value must come"},
+    static const struct bad_file bad[] = {
         {"[]", "a LEAF file must be an object, not a list"},
         {"{}", "has no field \"users\""},
         {"{\"users\":[],\"num_samples\":[]}", "has no field \"user_data\""},
@@ -136,8 +148,6 @@ START_TEST(test_bad_files)
         {"{\"users\":[\"\"]}", "byte 10: a user's name must be"},
         {"{\"users\":[3]}", "a user's name must be"},
         {"{\"num_samples\":[1.5]}", "whole numbers"},
-        {HEAD "{\"x\":[[3],[4]],\"y\":[0,1]}},\"a\":1]", "a comma or } must come here, not ]"},
-        {HEAD "{\"x\":[[3],[4]],\"y\":[0,1]}}} x", "nothing more must come here, not x"},
         {HEAD "{\"x\":[[3],[4]],\"y\":[0,1]},\"a\":{}}}", "user \"a\" stands twice in user_data"},
         {HEAD "{\"x\":[[3],[4]],\"y\":[0,1]},\"c\":{\"x\":[],\"y\":[]}}}",
          "user \"c\": is in user_data, but not in users"},
@@ -157,9 +167,26 @@ START_TEST(test_bad_files)
         {HEAD "{\"y\":[\"q\"]}}}", "text needs an embedding model"},
         {HEAD "{\"x\":[[null]]}}}", "has true, false or null in x"},
         {HEAD "{\"x\":[{}]}}}", "has an object in x"},
+        {HEAD "{\"x\":[[1e39]]}}}", "byte 93: 1e39 is too large for a float"},
+        {HEAD "{\"y\":[-1]}}}", "user \"b\": label -1; labels count from 0"},
+        {HEAD "{\"y\":[0.5]}}}", "label 0.5 of user \"b\" is no whole number"},
+        {HEAD "{\"y\":[70000]}}}", "label 70000"},
+    };
+    ck_bad(bad, sizeof bad / sizeof *bad);
+    files_create();
+    ck_refused(ERR_BAD_FILE, "data.path", "No such file", LEAF, file_path("absent"));
+    files_remove();
+}
+END_TEST
+
+START_TEST(test_bad_json)
+{
+    static const struct bad_file bad[] = {
+        {"", "byte 0: the file ends here, where a value must come"},
+        {HEAD "{\"x\":[[3],[4]],\"y\":[0,1]}},\"a\":1]", "a comma or } must come here, not ]"},
+        {HEAD "{\"x\":[[3],[4]],\"y\":[0,1]}}} x", "nothing more must come here, not x"},
         {HEAD "{\"x\":[[NaN]]}}}", "byte 93: NaN and Infinity are no JSON"},
         {HEAD "{\"x\":[[-Infinity]]}}}", "byte 94: NaN and Infinity are no JSON"},
-        {HEAD "{\"x\":[[1e39]]}}}", "byte 93: 1e39 is too large for a float"},
         {HEAD "{\"x\":[[+1]]}}}", "must come here, not +"},
         {HEAD "{\"x\":[[01]]}}}", "\"01\" is no number of JSON"},
         {HEAD "{\"x\":[[1.]]}}}", "\"1.\" is no number of JSON"},
@@ -167,22 +194,13 @@ START_TEST(test_bad_files)
         {HEAD "{\"x\":[[1,]]}}}", "a value must come here, not ]"},
         {HEAD "{\"x\":[[1 2]]}}}", "a comma or ] must come here, not 2"},
         {HEAD "{\"x\":[[nil]]}}}", "\"nil\" is no value of JSON"},
-        {HEAD "{\"y\":[-1]}}}", "user \"b\": label -1; labels count from 0"},
-        {HEAD "{\"y\":[0.5]}}}", "label 0.5 of user \"b\" is no whole number"},
-        {HEAD "{\"y\":[70000]}}}", "label 70000"},
         {HEAD "{\"x\" [[1]]}}}", "a colon must come here, not ["},
         {HEAD "{\"\\q\":1}}}", "an escape that JSON does not have"},
         {HEAD "{\"\\ud800\":1}}}", "no character"},
         {HEAD "{\"a\tb\":1}}}", "a control character"},
         {"{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "nested more than 32 deep"},
     };
-    files_create();
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        text_write("a.json", bad[i].text);
-        ck_refused(ERR_BAD_FILE, "data.path", bad[i].words, LEAF, file_path("a.json"));
-    }
-    ck_refused(ERR_BAD_FILE, "data.path", "No such file", LEAF, file_path("absent"));
-    files_remove();
+    ck_bad(bad, sizeof bad / sizeof *bad);
 }
 END_TEST
 
@@ -233,18 +251,21 @@ END_TEST
 
 START_TEST(test_damaged_files)
 {
-    char data[700];
     files_create();
-    (void)snprintf(data, sizeof data, "{\"source\":\"leaf\",\"path\":\"%s\"}", file_path("a.json"));
-    abuse("a.json", two_users, 700, data);
+    abuse("a.json", two_users, 700, LEAF, file_path("a.json"));
     files_remove();
 }
 END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {
-        test_one_file,  test_train_and_test,           test_directories,  test_users_that_only_test,
-        test_bad_files, test_a_file_of_several_blocks, test_damaged_files};
+    const TTest *const tests[] = {test_one_file,
+                                  test_train_and_test,
+                                  test_directories,
+                                  test_users_that_only_test,
+                                  test_bad_files,
+                                  test_bad_json,
+                                  test_a_file_of_several_blocks,
+                                  test_damaged_files};
     return unit_run("leaf", tests, sizeof tests / sizeof *tests);
 }
