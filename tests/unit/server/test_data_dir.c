@@ -107,15 +107,22 @@ START_TEST(test_the_first_start)
 }
 END_TEST
 
-/* The process died between the file and the row. */
-START_TEST(test_a_first_start_that_was_cut_short)
+/* A first start that came as far as the first file. */
+static struct service *open_cut_short(char token[TOKEN_SIZE], char sha256[SHA256_HEX_SIZE])
 {
-    char token[TOKEN_SIZE], sha256[SHA256_HEX_SIZE], kept[128];
     struct fault fault = FAULT_NONE;
     begin();
     struct service *s = open_service();
     ck_assert_int_eq(token_new(token, sha256), ERR_OK);
     ck_assert_int_eq(token_file_write(in_dir("enrollment.token"), token, &fault), ERR_OK);
+    return s;
+}
+
+/* The process died between the file and the row. */
+START_TEST(test_a_first_start_that_was_cut_short)
+{
+    char token[TOKEN_SIZE], sha256[SHA256_HEX_SIZE], kept[128];
+    struct service *s = open_cut_short(token, sha256);
     make_tokens(s);
     read_token("enrollment.token", kept);
     ck_assert_str_eq(kept, token);
@@ -129,11 +136,7 @@ END_TEST
 START_TEST(test_a_first_start_that_was_cut_short_between_its_tokens)
 {
     char token[TOKEN_SIZE], sha256[SHA256_HEX_SIZE], kept[128];
-    struct fault fault = FAULT_NONE;
-    begin();
-    struct service *s = open_service();
-    ck_assert_int_eq(token_new(token, sha256), ERR_OK);
-    ck_assert_int_eq(token_file_write(in_dir("enrollment.token"), token, &fault), ERR_OK);
+    struct service *s = open_cut_short(token, sha256);
     struct arena arena = ARENA_INIT(64 * KIB);
     struct op_token_create op = {.base = {.core = service_core(s), .arena = &arena, .caller = ""},
                                  .name = "enrollment",
