@@ -69,11 +69,22 @@ static bool answer_by_default(struct agent_lab *lab, int fd, const struct stub_r
     return true;
 }
 
+/* By the order in which they came: an update that is sent again may overtake the answers to the first. */
+static bool answer_unauthorized(struct agent_lab *lab, int fd, const struct stub_request *request)
+{
+    int last = lab->updates_unauthorized - 1;
+    if (last < 0 || !str_has_prefix(request->head, LAB_UPDATE) ||
+        lab_wait(lab, LAB_UPDATE, last)->number < request->number)
+        return false;
+    stub_reply(fd, 401, "Content-Type: application/problem+json\r\n", "{\"code\": \"unauthorized\"}");
+    return true;
+}
+
 static bool handle(struct stub *s, int fd, const struct stub_request *request)
 {
     struct agent_lab *lab = stub_ctx(s);
-    if (lab->updates_together > 0 && str_has_prefix(request->head, LAB_UPDATE))
-        (void)lab_wait(lab, LAB_UPDATE, lab->updates_together - 1);
+    if (answer_unauthorized(lab, fd, request))
+        return true;
     const struct rule *r = find_rule(lab, request);
     if (!r)
         return answer_by_default(lab, fd, request);
