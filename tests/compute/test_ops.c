@@ -468,8 +468,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("compute");
-    TCase *tc = tcase_create("compute");
-    tcase_set_timeout(tc, 300);
+    TCase *tc = unit_case("compute");
     tcase_add_test(tc, test_openblas);
     tcase_add_test(tc, test_baseline_kernels);
     tcase_add_test(tc, test_avx2_kernels);

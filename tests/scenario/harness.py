@@ -22,7 +22,7 @@ import urllib.request
 SRC = os.path.abspath(os.environ.get("top_srcdir", os.path.join(os.path.dirname(__file__), "..", "..")))
 BUILD = os.path.abspath(os.environ.get("top_builddir", os.path.join(SRC, "build")))
 BIN = os.path.join(BUILD, "bin")
-TIMEOUT_S = float(os.environ.get("FEDLANE_TEST_TIMEOUT_S", "120"))
+TIMEOUT_S = float(os.environ.get("FEDLANE_TEST_TIMEOUT_S", "300"))
 FULL = os.environ.get("FEDLANE_FULL") == "yes"
 
 
@@ -139,12 +139,12 @@ class Process:
         self.process.wait()
         self.log.close()
 
-    def stop(self, timeout_s=30):
+    def stop(self):
         """SIGTERM; returns the exit status."""
         if self.running():
             self.process.send_signal(signal.SIGTERM)
         try:
-            status = self.process.wait(timeout_s)
+            status = self.process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

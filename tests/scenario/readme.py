@@ -22,7 +22,7 @@ def start(lab):
 
 def run(lab, command):
     command = command.replace("build/bin/", harness.BIN + "/")
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, cwd=harness.SRC, timeout=120,
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, cwd=harness.SRC, timeout=harness.TIMEOUT_S,
                           env=dict(os.environ, FEDLANE_SERVER=lab.url, FEDLANE_TOKEN=lab.admin.token))
     # `| head` and `| cut` may end a pipe early: only what is printed counts then.
     assert done.returncode in (0, 141), "%s: exit %d\n%s%s" % (command, done.returncode, done.stdout, done.stderr)

@@ -119,7 +119,7 @@ def test_a_term_that_diverges_is_warned_of(lab):
     spec = lab.write("spec.json", spec_of("synthetic_1_1", "fedprox_mu1_strag0"))
     for mu, is_unstable in ((199, False), (200, True)):
         done = subprocess.run([harness.program("fedlane"), "simulate", spec, "--set", "num_rounds=1", "--set",
-                               "strategy.params.proximal_mu=%d" % mu], capture_output=True, text=True, timeout=60)
+                               "strategy.params.proximal_mu=%d" % mu], capture_output=True, text=True, timeout=harness.TIMEOUT_S)
         assert done.returncode == 0, done
         assert ("learning_rate * proximal_mu = 2 is 2 or more" in done.stderr) == is_unstable, done.stderr
 

@@ -9,7 +9,7 @@ import subprocess
 import harness
 
 
-def run(argv, timeout=20):
+def run(argv, timeout=harness.TIMEOUT_S):
     return subprocess.run(argv, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
 
 

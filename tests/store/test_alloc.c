@@ -8,6 +8,7 @@
 #include <string.h>
 #include "common/base/limits.h"
 #include "tests/store/support.h"
+#include "tests/support/unit.h"
 
 #define ARENA ((size_t)4 << 20)
 
@@ -311,9 +312,8 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("store without memory");
-    TCase *tc = tcase_create("each backend");
+    TCase *tc = unit_case("each backend");
     suite_add_tcase(s, tc);
-    tcase_set_timeout(tc, 600);
     tcase_add_loop_test(tc, the_store_survives_every_failing_allocation, 0, num_backends);
     tcase_add_loop_test(tc, blobs_survive_every_failing_allocation, 0, num_backends);
     tcase_add_loop_test(tc, sqlite_without_memory_loses_nothing, 0, num_backends);

@@ -2,6 +2,7 @@
 #include <string.h>
 #include "server/store/sqlite/blobs.h"
 #include "tests/store/support.h"
+#include "tests/support/unit.h"
 
 #define CHUNK ((size_t)32768)
 
@@ -158,7 +159,7 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("blob state");
-    TCase *tc = tcase_create("objects");
+    TCase *tc = unit_case("objects");
     suite_add_tcase(s, tc);
     tcase_add_test(tc, a_failed_flush_keeps_what_came_before_and_during_it);
     tcase_add_test(tc, a_flush_of_a_part_leaves_the_rest);

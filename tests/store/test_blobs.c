@@ -5,6 +5,7 @@
 #include "common/base/limits.h"
 #include "common/base/rng.h"
 #include "tests/store/support.h"
+#include "tests/support/unit.h"
 
 static const char *dir;
 static const struct backend *backend;
@@ -343,9 +344,8 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("blobs");
-    TCase *tc = tcase_create("each backend");
+    TCase *tc = unit_case("each backend");
     suite_add_tcase(s, tc);
-    tcase_set_timeout(tc, 300);
     tcase_add_loop_test(tc, every_size_comes_back, 0, num_backends);
     tcase_add_loop_test(tc, uploads_may_take_turns, 0, num_backends);
     tcase_add_loop_test(tc, an_aborted_upload_leaves_nothing, 0, num_backends);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "common/base/limits.h"
 #include "tests/store/support.h"
+#include "tests/support/unit.h"
 
 /* A blob of several chunks, closed. */
 static int64_t put_large(const char *dir, size_t size)
@@ -85,9 +86,8 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("store damage");
-    TCase *tc = tcase_create("sqlite");
+    TCase *tc = unit_case("sqlite");
     suite_add_tcase(s, tc);
-    tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, weights_that_lack_a_part_are_corrupt, 0, 4);
     tcase_add_test(tc, a_file_with_wrong_pages_is_corrupt);
     return run_suite(s);

@@ -10,6 +10,7 @@
 #include "tests/store/fault_vfs.h"
 #include "tests/store/numbered.h"
 #include "tests/store/support.h"
+#include "tests/support/unit.h"
 
 static bool is_storage_error(enum err e)
 {
@@ -293,9 +294,8 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("store faults");
-    TCase *tc = tcase_create("sqlite");
+    TCase *tc = unit_case("sqlite");
     suite_add_tcase(s, tc);
-    tcase_set_timeout(tc, 600);
     tcase_add_test(tc, metadata_survives_every_single_disk_fault);
     tcase_add_test(tc, opening_survives_every_single_disk_fault);
     tcase_add_test(tc, blobs_survive_every_single_disk_fault);

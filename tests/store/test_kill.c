@@ -7,6 +7,7 @@
 #include "common/base/rng.h"
 #include "tests/store/numbered.h"
 #include "tests/store/support.h"
+#include "tests/support/unit.h"
 
 #define NUM_KILLS    25
 #define KILL_WRITERS 4
@@ -135,9 +136,8 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("store kill");
-    TCase *tc = tcase_create("sqlite");
+    TCase *tc = unit_case("sqlite");
     suite_add_tcase(s, tc);
-    tcase_set_timeout(tc, 600);
     tcase_add_test(tc, what_was_acknowledged_survives_kill_9);
     return run_suite(s);
 }

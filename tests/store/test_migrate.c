@@ -7,6 +7,7 @@
 #include "server/store/sqlite/migrate.h"
 #include "server/store/sqlite/sql.h"
 #include "tests/store/support.h"
+#include "tests/support/unit.h"
 
 #define APP 0x1234
 
@@ -129,9 +130,8 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("store migrate");
-    TCase *tc = tcase_create("sqlite");
+    TCase *tc = unit_case("sqlite");
     suite_add_tcase(s, tc);
-    tcase_set_timeout(tc, 120);
     tcase_add_test(tc, an_upgraded_database_is_as_a_fresh_one);
     tcase_add_test(tc, a_migration_that_fails_leaves_nothing);
     tcase_add_test(tc, a_database_that_does_not_fit_is_refused);

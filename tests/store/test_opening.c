@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "server/store/sqlite/location.h"
 #include "tests/store/support.h"
+#include "tests/support/unit.h"
 
 static void write_file(const char *path, const char *text)
 {
@@ -163,9 +164,8 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("store opening");
-    TCase *tc = tcase_create("sqlite");
+    TCase *tc = unit_case("sqlite");
     suite_add_tcase(s, tc);
-    tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, other_files_are_refused_and_left_alone, 0, 2);
     tcase_add_loop_test(tc, a_folder_that_cannot_be_written_is_named, 0, 2);
     tcase_add_test(tc, a_second_user_of_the_file_is_refused);

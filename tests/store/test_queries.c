@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/base/rng.h"
 #include "tests/store/model.h"
+#include "tests/support/unit.h"
 
 #define ARENA             ((size_t)16 << 20)
 #define CHANGES_PER_WRITE 8
@@ -200,9 +201,8 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("store queries");
-    TCase *tc = tcase_create("each backend");
+    TCase *tc = unit_case("each backend");
     suite_add_tcase(s, tc);
-    tcase_set_timeout(tc, 300);
     tcase_add_loop_test(tc, all_queries_answer_as_the_model_does, 0, num_backends);
     tcase_add_loop_test(tc, an_arena_too_small_is_an_error, 0, num_backends);
     return run_suite(s);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 #include "tests/store/support.h"
+#include "tests/support/unit.h"
 
 #define ROWS_ARENA ((size_t)1 << 20)
 
@@ -272,9 +273,8 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("store records");
-    TCase *tc = tcase_create("each backend");
+    TCase *tc = unit_case("each backend");
     suite_add_tcase(s, tc);
-    tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, every_record_comes_back_as_it_was, 0, num_backends);
     tcase_add_loop_test(tc, update_put_and_remove_work_by_key, 0, num_backends);
     tcase_add_loop_test(tc, get_of_a_missing_row_changes_nothing, 0, num_backends);

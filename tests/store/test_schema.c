@@ -4,6 +4,7 @@
 #include <string.h>
 #include "server/store/sqlite/sql.h"
 #include "tests/store/support.h"
+#include "tests/support/unit.h"
 
 #define NO_LINES ((size_t)64 << 10)
 
@@ -171,9 +172,8 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("store schema");
-    TCase *tc = tcase_create("sqlite");
+    TCase *tc = unit_case("sqlite");
     suite_add_tcase(s, tc);
-    tcase_set_timeout(tc, 120);
     tcase_add_test(tc, tables_have_the_columns_of_the_records);
     tcase_add_test(tc, unique_indexes_are_those_of_the_schema);
     tcase_add_test(tc, every_query_has_its_index);

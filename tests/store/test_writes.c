@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include "common/base/limits.h"
 #include "tests/store/support.h"
+#include "tests/support/unit.h"
 
 #define ARENA ((size_t)1 << 20)
 
@@ -521,9 +522,8 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("store writes");
-    TCase *tc = tcase_create("each backend");
+    TCase *tc = unit_case("each backend");
     suite_add_tcase(s, tc);
-    tcase_set_timeout(tc, 300);
     tcase_add_loop_test(tc, a_failing_operation_leaves_no_trace, 0, num_backends);
     tcase_add_loop_test(tc, each_topic_is_told_once_after_the_commit, 0, num_backends);
     tcase_add_loop_test(tc, operations_run_and_finish_in_order, 0, num_backends);

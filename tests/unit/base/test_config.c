@@ -252,7 +252,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("config");
-    TCase *tc = tcase_create("config");
+    TCase *tc = unit_case("config");
     tcase_add_test(tc, test_all_kinds);
     tcase_add_test(tc, test_defaults_stay);
     tcase_add_test(tc, test_letters);

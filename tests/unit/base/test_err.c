@@ -112,7 +112,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("err");
-    TCase *tc = tcase_create("err");
+    TCase *tc = unit_case("err");
     tcase_add_test(tc, test_table);
     tcase_add_test(tc, test_from_code);
     tcase_add_test(tc, test_fault_set);

@@ -172,7 +172,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("log");
-    TCase *tc = tcase_create("log");
+    TCase *tc = unit_case("log");
     tcase_add_checked_fixture(tc, setup, NULL);
     tcase_add_test(tc, test_text_line);
     tcase_add_test(tc, test_levels);

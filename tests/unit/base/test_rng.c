@@ -190,7 +190,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("rng");
-    TCase *tc = tcase_create("rng");
+    TCase *tc = unit_case("rng");
     tcase_add_test(tc, test_check_values);
     tcase_add_test(tc, test_permutation_check_values);
     tcase_add_test(tc, test_schedule_check_values);

@@ -113,7 +113,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("token");
-    TCase *tc = tcase_create("token");
+    TCase *tc = unit_case("token");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, test_new);
     tcase_add_test(tc, test_file);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "common/base/rng.h"
 #include "common/data/dataset_impl.h"
+#include "tests/support/unit.h"
 
 #define FEATURES 60
 
@@ -222,8 +223,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("dataset");
-    TCase *tc = tcase_create("dataset");
-    tcase_set_timeout(tc, 60);
+    TCase *tc = unit_case("dataset");
     tcase_add_test(tc, test_names_and_shapes);
     tcase_add_test(tc, test_find);
     tcase_add_test(tc, test_first_ordinal);

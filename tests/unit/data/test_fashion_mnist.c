@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "common/data/dataset_impl.h"
+#include "tests/support/unit.h"
 
 #define DIRECTORY "/usr/share/datasets/fashion-mnist"
 #define SKIPPED   77 /* automake's number */
@@ -107,8 +108,7 @@ int main(void)
         return SKIPPED;
     }
     Suite *suite = suite_create("fashion_mnist");
-    TCase *tc = tcase_create("fashion_mnist");
-    tcase_set_timeout(tc, 300);
+    TCase *tc = unit_case("fashion_mnist");
     tcase_add_loop_test(tc, test_golden, 0, 2);
     tcase_add_test(tc, test_a_hundred_devices_with_two_classes);
     tcase_add_test(tc, test_iid);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include "tests/support/unit.h"
 
 /* 40 images of 3 x 2 and their labels 0..3 in turn. */
 #define IMAGES 40
@@ -273,8 +274,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("idx");
-    TCase *tc = tcase_create("idx");
-    tcase_set_timeout(tc, 120);
+    TCase *tc = unit_case("idx");
     tcase_add_checked_fixture(tc, setup, files_remove);
     tcase_add_test(tc, test_plain_and_compressed_are_equal);
     tcase_add_test(tc, test_values_are_the_bytes_of_the_file);

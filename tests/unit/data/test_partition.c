@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/base/rng.h"
 #include "common/data/partition.h"
+#include "tests/support/unit.h"
 
 #define MAX_ROWS 5000
 
@@ -376,8 +377,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("partition");
-    TCase *tc = tcase_create("partition");
-    tcase_set_timeout(tc, 120);
+    TCase *tc = unit_case("partition");
     tcase_add_test(tc, test_rows_by_label_is_stable);
     tcase_add_test(tc, test_iid);
     tcase_add_test(tc, test_label_shards);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "common/base/rng.h"
 #include "common/data/pool.h"
+#include "tests/support/unit.h"
 
 /* An odd number of features, so that the tail behind the vectorised blocks is read too; more rows than one
  * block of sums. */
@@ -127,8 +128,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("pool");
-    TCase *tc = tcase_create("pool");
-    tcase_set_timeout(tc, 120);
+    TCase *tc = unit_case("pool");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, test_statistics);
     tcase_add_test(tc, test_standardised_to_float_precision);

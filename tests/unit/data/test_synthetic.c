@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include "tests/support/unit.h"
 
 static void ck_golden(const char *name, const char *data)
 {
@@ -133,8 +134,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("synthetic");
-    TCase *tc = tcase_create("synthetic");
-    tcase_set_timeout(tc, 120);
+    TCase *tc = unit_case("synthetic");
     tcase_add_test(tc, test_golden_1_1);
     tcase_add_test(tc, test_golden_0_0);
     tcase_add_test(tc, test_golden_iid);

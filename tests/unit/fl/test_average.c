@@ -164,7 +164,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("average");
-    TCase *tc = tcase_create("average");
+    TCase *tc = unit_case("average");
     tcase_add_test(tc, test_weights_are_examples);
     tcase_add_test(tc, test_nothing_to_average);
     tcase_add_test(tc, test_share_is_bounded);

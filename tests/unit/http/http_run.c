@@ -1,6 +1,7 @@
 #include "tests/unit/http/http_run.h"
 #include <stdlib.h>
 #include <string.h>
+#include "tests/support/unit.h"
 
 struct http_client *client_of(const char *base_url)
 {
@@ -53,10 +54,9 @@ bool answer_fixed(struct stub *s, int fd, const struct stub_request *request)
 
 TCase *run_case(const char *name)
 {
-    TCase *tc = tcase_create(name);
+    TCase *tc = unit_case(name);
     (void)unsetenv("http_proxy");
     (void)unsetenv("all_proxy");
     (void)unsetenv("ALL_PROXY");
-    tcase_set_timeout(tc, 60);
     return tc;
 }

@@ -7,6 +7,7 @@
 #include "common/base/str.h"
 #include "common/http/http_loop.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/unit.h"
 #include "tests/unit/http/stub_server.h"
 
 static struct http_client *client_new(const char *base_url, long max_connections)
@@ -395,11 +396,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("http_loop");
-    TCase *tc = tcase_create("http_loop");
+    TCase *tc = unit_case("http_loop");
     (void)unsetenv("http_proxy");
     (void)unsetenv("all_proxy");
     (void)unsetenv("ALL_PROXY");
-    tcase_set_timeout(tc, 60);
     tcase_add_test(tc, test_many_over_few_connections);
     tcase_add_test(tc, test_at_the_same_time);
     tcase_add_test(tc, test_callbacks_start_more);

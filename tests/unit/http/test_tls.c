@@ -183,11 +183,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("tls");
-    TCase *tc = tcase_create("tls");
+    TCase *tc = unit_case("tls");
     (void)unsetenv("https_proxy");
     (void)unsetenv("all_proxy");
     (void)unsetenv("ALL_PROXY");
-    tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, test_trusted);
     tcase_add_test(tc, test_not_trusted);

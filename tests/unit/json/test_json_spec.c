@@ -218,7 +218,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("json_spec");
-    TCase *tc = tcase_create("json_spec");
+    TCase *tc = unit_case("json_spec");
     tcase_add_test(tc, test_all_kinds);
     tcase_add_test(tc, test_defaults_stay);
     tcase_add_test(tc, test_text_outlives_the_document);

@@ -157,7 +157,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("json_text");
-    TCase *tc = tcase_create("json_text");
+    TCase *tc = unit_case("json_text");
     tcase_add_test(tc, test_good);
     tcase_add_loop_test(tc, test_malformed, 0, (int)(sizeof errors / sizeof *errors));
     tcase_add_test(tc, test_bytes_behind_a_nul);

@@ -326,8 +326,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("model");
-    TCase *tc = tcase_create("model");
-    tcase_set_timeout(tc, 120);
+    TCase *tc = unit_case("model");
     tcase_add_loop_test(tc, test_gradients_by_finite_differences, 1, 5);
     tcase_add_loop_test(tc, test_a_step_is_gradient_and_proximal_step, 1, 5);
     tcase_add_test(tc, test_gradients_accumulate);

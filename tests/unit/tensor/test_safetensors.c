@@ -355,7 +355,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("safetensors");
-    TCase *tc = tcase_create("safetensors");
+    TCase *tc = unit_case("safetensors");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, test_round_trip_is_canonical);
     tcase_add_test(tc, test_gradients_carry_a_prefix_and_no_buffers);

@@ -266,8 +266,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("paper");
-    TCase *tc = tcase_create("paper");
-    tcase_set_timeout(tc, 600);
+    TCase *tc = unit_case("paper");
 #ifdef FEDLANE_FLOAT64
     tcase_add_test(tc, test_synthetic_in_float64);
 #else

@@ -370,8 +370,7 @@ END_TEST
 
 int main(void)
 {
-    TCase *tc = tcase_create("trainer");
-    tcase_set_timeout(tc, 120);
+    TCase *tc = unit_case("trainer");
     tcase_add_loop_test(tc, test_mu_shows_from_the_second_step_on, 0, 7);
     tcase_add_test(tc, test_the_term_is_elementwise);
     tcase_add_test(tc, test_pieces_and_snapshots_do_not_change_the_bits);

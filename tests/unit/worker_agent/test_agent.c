@@ -362,8 +362,7 @@ int main(void)
                                   the_end_gives_open_tasks_back,
                                   the_end_comes_also_while_the_server_is_away,
                                   a_newer_attempt_takes_the_place_of_the_older};
-    TCase *tc = tcase_create("agent");
-    tcase_set_timeout(tc, 120);
+    TCase *tc = unit_case("agent");
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         tcase_add_test(tc, tests[i]);
     tcase_add_loop_test(tc, what_comes_too_late_is_let_go, 0, 4);

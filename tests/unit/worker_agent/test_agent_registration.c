@@ -137,8 +137,7 @@ int main(void)
                                   one_registration_makes_good_all_lost_tokens,
                                   a_server_that_forgot_it_gets_a_new_registration,
                                   registering_anew_has_an_end};
-    TCase *tc = tcase_create("agent_registration");
-    tcase_set_timeout(tc, 120);
+    TCase *tc = unit_case("agent_registration");
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         tcase_add_test(tc, tests[i]);
     tcase_add_loop_test(tc, it_ends_when_it_is_somebody_else, 0, 2);

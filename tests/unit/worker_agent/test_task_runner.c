@@ -424,8 +424,7 @@ int main(void)
                                   weights_that_are_not_finite,
                                   trainers_are_kept_and_bounded};
     Suite *suite = suite_create("task_runner");
-    TCase *tc = tcase_create("task_runner");
-    tcase_set_timeout(tc, 120);
+    TCase *tc = unit_case("task_runner");
     tcase_add_checked_fixture(tc, setup, teardown);
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         tcase_add_test(tc, tests[i]);

@@ -344,8 +344,7 @@ int main(void)
         the_end_does_not_wait_for_work,     a_passed_deadline_returns_nothing_done,
         the_time_to_the_deadline_is_shared, weights_that_never_came_are_a_failure};
     Suite *suite = suite_create("pool");
-    TCase *tc = tcase_create("pool");
-    tcase_set_timeout(tc, 120);
+    TCase *tc = unit_case("pool");
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         tcase_add_test(tc, tests[i]);
     tcase_add_loop_test(tc, a_running_job_hears_its_order, 0, 2);

@@ -158,7 +158,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("worker_task");
-    TCase *tc = tcase_create("worker_task");
+    TCase *tc = unit_case("worker_task");
     tcase_add_test(tc, everything_is_taken);
     tcase_add_test(tc, what_is_null_is_no_bound);
     tcase_add_loop_test(tc, bad_fields_are_named, 0, sizeof bad / sizeof *bad);
