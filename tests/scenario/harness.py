@@ -25,6 +25,11 @@ BIN = os.path.join(BUILD, "bin")
 TIMEOUT_S = float(os.environ.get("FEDLANE_TEST_TIMEOUT_S", "300"))
 FULL = os.environ.get("FEDLANE_FULL") == "yes"
 
+# A shell's background jobs, and what nohup starts, ignore some of these; the programs under test would inherit that.
+for number, action in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL),
+                       (signal.SIGHUP, signal.SIG_DFL), (signal.SIGQUIT, signal.SIG_DFL)):
+    signal.signal(number, action)
+
 
 def program(name):
     return os.path.join(BIN, name)
