@@ -63,7 +63,7 @@ printf '%s  model\n' "$sha256" | sha256sum -c -
 
 say "It trains: a safetensors file is 8 bytes with the header's length, a JSON header, and the numbers"
 length=$(od -An -tu8 -N8 model | tr -d ' ')
-tail -c +9 model | head -c "$length" >header
+head -c $((8 + length)) model | tail -c +9 >header
 tail -c +$((9 + length)) model >numbers
 cat header
 printf '\n'
