@@ -222,6 +222,12 @@ int64_t lab_blob_bytes(const struct lab *lab)
     return bytes;
 }
 
+void lab_await_blob_bytes(const struct lab *lab, int64_t bytes)
+{
+    while (lab_blob_bytes(lab) != bytes)
+        ;
+}
+
 /* ---- a run of small devices ---- */
 
 struct lab_device lab_device(const struct lab *lab, int ordinal)

@@ -51,6 +51,8 @@ int64_t int_at(const json_t *json, const char *path);
 const json_t *json_at(const json_t *json, const char *path);
 /* What the server says it keeps. */
 int64_t lab_blob_bytes(const struct lab *lab);
+/* Until it is so: what nobody names any more is removed after the answer. */
+void lab_await_blob_bytes(const struct lab *lab, int64_t bytes);
 
 /* ---- a run of small devices; its model has 6 parameters ---- */
 

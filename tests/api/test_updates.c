@@ -88,7 +88,7 @@ START_TEST(test_files_that_are_wrong)
         refused_file(&s, &file, 422, bad[i].code, bad[i].says);
     }
     ck_assert_int_eq(received(&s), 0);
-    ck_assert_int_eq(lab_blob_bytes(&s.lab), before);
+    lab_await_blob_bytes(&s.lab, before);
     scene_close(&s);
 }
 END_TEST
@@ -198,7 +198,7 @@ START_TEST(test_metadata_that_is_wrong)
         buf_release(&file);
     }
     ck_assert_int_eq(received(&s), 0);
-    ck_assert_int_eq(lab_blob_bytes(&s.lab), before);
+    lab_await_blob_bytes(&s.lab, before);
     scene_close(&s);
 }
 END_TEST
@@ -269,7 +269,7 @@ START_TEST(test_twice_the_same_counts_once)
     a = lab_update(&s.lab, &s.one, s.task, 2);
     answer_is_problem(&a, 409, "duplicate_conflict", NULL);
     ck_assert_int_eq(received(&s), 1);
-    ck_assert_int_eq(lab_blob_bytes(&s.lab), bytes);
+    lab_await_blob_bytes(&s.lab, bytes);
     json_decref(first);
     json_decref(second);
     scene_close(&s);
