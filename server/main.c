@@ -47,7 +47,8 @@ static enum err open_service(const struct options *o, struct service **out, stru
 {
     struct service_config config = {.clock = clock_system(),
                                     .entropy = entropy_system(),
-                                    .heartbeat_ms = (int64_t)(o->heartbeat_s * 1000)};
+                                    .heartbeat_ms = (int64_t)(o->heartbeat_s * 1000),
+                                    .web_dir = o->web_dir};
     enum err e = data_dir_open(o->data_dir, &config.store, &config.blobs, fault);
     return e == ERR_OK ? service_open(&config, out, fault) : e;
 }

@@ -6,7 +6,7 @@
 #include "common/base/log.h"
 
 struct options {
-    const char *data_dir, *listen, *log_level, *log_format;
+    const char *data_dir, *listen, *log_level, *log_format, *web_dir;
     int64_t threads;
     double heartbeat_s;
     bool insecure, version, help;

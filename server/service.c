@@ -45,7 +45,8 @@ static enum err assemble(struct service *s, const struct service_config *config,
                                    .core = s->core,
                                    .clock = config->clock,
                                    .waiters = s->waiters,
-                                   .heartbeat_ms = config->heartbeat_ms};
+                                   .heartbeat_ms = config->heartbeat_ms,
+                                   .web_dir = config->web_dir};
     if ((e = api_new(&api, &s->api)) != ERR_OK)
         return e;
     if ((e = conductor_new(s->core, config->clock, &s->conductor)) != ERR_OK)

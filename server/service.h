@@ -17,6 +17,7 @@ struct service_config {
     struct clock clock;
     struct entropy entropy;
     int64_t heartbeat_ms;
+    const char *web_dir; /* in place of the dashboard that is built in; may be NULL */
 };
 
 /* Takes up what a former process left. Nothing moves by itself yet. */

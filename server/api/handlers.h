@@ -6,6 +6,8 @@
 
 /* health.c, openapi.c, prometheus.c */
 route_handler api_healthz, api_readyz, api_version, api_strategies, api_openapi, api_prometheus;
+/* dashboard.c */
+route_handler api_page, api_asset;
 /* tokens.c */
 route_handler api_token_create, api_token_list, api_token_revoke;
 /* workers.c, register.c */

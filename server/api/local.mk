@@ -13,6 +13,7 @@ libfedlane_api_a_SOURCES = \
 	server/api/claim.c \
 	server/api/context.c \
 	server/api/context.h \
+	server/api/dashboard.c \
 	server/api/device_json.c \
 	server/api/device_json.h \
 	server/api/device_list.c \

@@ -47,6 +47,9 @@
 #define FLEET      .body_limit = LIMIT_FLEET_BODY
 
 const struct route api_routes[] = {
+    GET("page", "/", NOBODY, api_page, .ignores_unknown = true),
+    GET("asset", "/assets/{file}", NOBODY, api_asset, .ignores_unknown = true),
+
     GET("healthz", "/healthz", NOBODY, api_healthz, .query = NULL),
     GET("readyz", "/readyz", NOBODY, api_readyz, .query = NULL),
     GET("prometheus", "/metrics", READER, api_prometheus, .query = NULL),

@@ -1,6 +1,6 @@
 /* Setting the reply of a request: by the thread that owns it (the loop, or the one it was deferred to). The
- * last call wins. Sent when the handler returns ERR_OK, or by request_complete(). X-Request-Id is added to
- * every reply. */
+ * last call wins. Sent when the handler returns ERR_OK, or by request_complete(). X-Request-Id,
+ * X-Content-Type-Options and Referrer-Policy are added to every reply. */
 #ifndef FEDLANE_HTTPD_REPLY_H
 #define FEDLANE_HTTPD_REPLY_H
 

@@ -103,7 +103,8 @@ static bool put_etag(struct request *rq, struct MHD_Response *response)
 
 static bool put_all(struct request *rq, struct MHD_Response *response)
 {
-    bool fine = put(response, "X-Request-Id", rq->id) &&
+    bool fine = put(response, "X-Request-Id", rq->id) && put(response, "X-Content-Type-Options", "nosniff") &&
+                put(response, "Referrer-Policy", "no-referrer") &&
                 put(response, "Content-Type", rq->reply.media_type) && put_etag(rq, response) &&
                 put_digest(rq, response) && put_range(rq, response);
     for (const struct reply_field *f = rq->reply.fields; fine && f; f = f->next)

@@ -1,0 +1,31 @@
+# The dashboard (web/README.md). Each list is in the order in which the files are joined.
+WEB_CSS = \
+	web/css/base.css
+
+WEB_JS = \
+	web/js/main.js
+
+EXTRA_DIST += build-aux/join-modules web/README.md web/index.html $(WEB_CSS) $(WEB_JS)
+
+WEB_ASSETS = web/assets/index.html web/assets/app.css web/assets/app.js
+web/assets/index.html: web/index.html
+	$(AM_V_GEN)$(MKDIR_P) web/assets && cp $(srcdir)/web/index.html $@.tmp && mv $@.tmp $@
+web/assets/app.css: build-aux/join-modules web/local.mk $(WEB_CSS)
+	$(AM_V_GEN)$(MKDIR_P) web/assets && (cd $(srcdir) && build-aux/join-modules $(WEB_CSS)) >$@.tmp && mv $@.tmp $@
+web/assets/app.js: build-aux/join-modules web/local.mk $(WEB_JS)
+	$(AM_V_GEN)$(MKDIR_P) web/assets && (cd $(srcdir) && build-aux/join-modules $(WEB_JS)) >$@.tmp && mv $@.tmp $@
+
+if HAVE_CHARTJS
+WEB_ASSETS += web/assets/chart.js
+web/assets/chart.js: $(CHARTJS)
+	$(AM_V_GEN)$(MKDIR_P) web/assets && cp $(CHARTJS) $@.tmp && mv $@.tmp $@
+endif
+
+# The files alone: enough for a server that was started with --web-dir web/assets.
+.PHONY: web-assets
+web-assets: $(WEB_ASSETS)
+
+nodist_libfedlane_api_a_SOURCES += web/web_files.c
+web/web_files.c: build-aux/embed $(WEB_ASSETS)
+	$(AM_V_GEN)$(srcdir)/build-aux/embed web_files web/assets $(WEB_ASSETS:web/assets/%=%) >$@.tmp && mv $@.tmp $@
+CLEANFILES += web/web_files.c $(WEB_ASSETS)
