@@ -16,3 +16,4 @@ include tests/unit/worker_agent/local.mk
 include tests/api/local.mk
 include tests/scenario/local.mk
 include tests/unit/cli/local.mk
+include tests/unit/build-aux/local.mk

@@ -42,9 +42,9 @@ static enum err reply_from_dir(struct request *rq, const char *dir, const struct
     struct buf text = BUF_INIT(16 * MIB);
     enum err e = file_read(path, &text, fault);
     if (e == ERR_OK)
-        e = sha256_hex(text.data ? text.data : "", text.len, sha256);
+        e = sha256_hex(text.data, text.len, sha256);
     if (e == ERR_OK)
-        e = reply_bytes(rq, 200, asset->media_type, text.data ? text.data : "", text.len);
+        e = reply_bytes(rq, 200, asset->media_type, text.data, text.len);
     if (e == ERR_OK)
         e = reply_etag(rq, sha256);
     buf_release(&text);

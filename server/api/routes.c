@@ -59,6 +59,7 @@ const struct route api_routes[] = {
 
     POST("token_create", V1 "/tokens", ADMIN, api_token_create, IDEMPOTENT),
     GET("token_list", V1 "/tokens", ADMIN, api_token_list, .query = NAMES("limit", "cursor", "role")),
+    GET("token_self", V1 "/tokens/self", ANY, api_token_self, .query = NULL),
     DELETE("token_revoke", V1 "/tokens/{token}", ADMIN, api_token_revoke),
 
     POST("worker_register", V1 "/workers", ENROLL, api_worker_register, IDEMPOTENT, FLEET),

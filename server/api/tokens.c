@@ -1,3 +1,4 @@
+#include "server/api/caller.h"
 #include "server/api/fields.h"
 #include "server/api/handlers.h"
 #include "server/api/mutation.h"
@@ -154,6 +155,25 @@ static enum err read_tokens(struct store_txn *txn, void *arg)
 enum err api_token_list(void *ctx, struct request *rq, struct fault *fault)
 {
     return api_reply_read(ctx, rq, read_tokens, fault);
+}
+
+/* ---- GET /tokens/self ---- */
+
+static enum err read_self(struct store_txn *txn, void *arg)
+{
+    struct reading *r = arg;
+    struct token_row row;
+    record_init(RECORD_TOKEN, &row);
+    row.id = api_caller(r->rq)->token_id;
+    enum err e = api_get(txn, RECORD_TOKEN, r->arena, &row, "token", row.id, r->fault);
+    if (e == ERR_OK && !(r->out = render_row(r, txn, &row)))
+        e = ERR_NO_MEMORY;
+    return e;
+}
+
+enum err api_token_self(void *ctx, struct request *rq, struct fault *fault)
+{
+    return api_reply_read(ctx, rq, read_self, fault);
 }
 
 /* ---- DELETE /tokens/{token} ---- */

@@ -25,7 +25,7 @@ void lab_start(struct lab *lab)
 {
     struct fault fault = FAULT_NONE;
     struct service_config config = {
-        .clock = {.now_ms = now}, .entropy = entropy_system(), .heartbeat_ms = 1000};
+        .clock = {.now_ms = now}, .entropy = entropy_system(), .heartbeat_ms = 1000, .web_dir = lab->web_dir};
     char path[96];
     (void)snprintf(path, sizeof path, "%s/fedlane.db", lab->dir);
     ck_assert_msg(store_sqlite_open(path, &config.store, &fault) == ERR_OK, "%s", fault.detail);
@@ -58,6 +58,7 @@ static void make_token(struct lab *lab, const char *name, int64_t role, char out
 
 void lab_open(struct lab *lab)
 {
+    lab->web_dir = NULL;
     (void)snprintf(lab->dir, sizeof lab->dir, "/tmp/fedlane-api-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(lab->dir));
     lab_start(lab);

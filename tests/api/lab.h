@@ -15,6 +15,7 @@ struct lab {
     struct service *service;
     uint16_t port;
     char dir[64];
+    const char *web_dir; /* in force from lab_start() on; NULL at first */
     char admin[TOKEN_SIZE], runner[TOKEN_SIZE], viewer[TOKEN_SIZE], enrollment[TOKEN_SIZE];
 };
 

@@ -2,6 +2,7 @@ if HAVE_CHECK
 API_TESTS = \
 	tests/bin/test_route_table \
 	tests/bin/test_api_access \
+	tests/bin/test_api_dashboard \
 	tests/bin/test_api_input \
 	tests/bin/test_api_idempotency \
 	tests/bin/test_api_updates \
@@ -25,6 +26,10 @@ tests_bin_test_route_table_LDADD = $(API_TEST_LIBS)
 tests_bin_test_api_access_SOURCES = tests/api/test_access.c $(API_LAB)
 tests_bin_test_api_access_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_api_access_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_dashboard_SOURCES = tests/api/test_dashboard.c $(API_LAB)
+tests_bin_test_api_dashboard_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_dashboard_LDADD = $(API_TEST_LIBS)
 
 tests_bin_test_api_input_SOURCES = tests/api/test_input.c $(API_LAB)
 tests_bin_test_api_input_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

@@ -123,6 +123,37 @@ START_TEST(test_prometheus)
 }
 END_TEST
 
+START_TEST(test_the_own_token)
+{
+    struct lab lab;
+    lab_open(&lab);
+    struct lab_device device = lab_device(&lab, 0);
+    const struct {
+        const char *token, *role;
+    } callers[] = {{lab.admin, "admin"},
+                   {lab.runner, "operator"},
+                   {lab.viewer, "viewer"},
+                   {lab.enrollment, "enrollment"},
+                   {device.token, "worker"}};
+    for (size_t i = 0; i < sizeof callers / sizeof callers[0]; i++) {
+        json_t *self = lab_ok(&lab, callers[i].token, "GET", "/api/v1/tokens/self", NULL);
+        ck_assert_str_eq(text_at(self, "role"), callers[i].role);
+        ck_assert_ptr_null(json_at(self, "token"));
+        ck_assert_ptr_null(json_at(self, "sha256"));
+        json_t *made = NULL;
+        if (i == 4)
+            ck_assert_str_eq(text_at(self, "device_id"), device.id);
+        else
+            made = lab_ok(&lab, lab.admin, "GET", path_of("/api/v1/tokens?role=%s", callers[i].role), NULL);
+        if (made)
+            ck_assert(json_equal(json_at(made, "items.0"), self));
+        json_decref(made);
+        json_decref(self);
+    }
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(test_tokens)
 {
     struct lab lab;
@@ -468,6 +499,7 @@ int main(void)
     const TTest *const tests[] = {test_open_routes,
                                   test_prometheus,
                                   test_tokens,
+                                  test_the_own_token,
                                   test_experiments,
                                   test_workers_and_devices,
                                   test_runs_and_their_actions,

@@ -1,0 +1,176 @@
+/* The page and its files: what is served, under which headers, and from where. */
+#include <string.h>
+#include <unistd.h>
+#include "common/base/embed.h"
+#include "tests/api/lab.h"
+
+extern const struct embedded_file web_files[];
+extern const size_t web_files_count;
+
+static const struct {
+    const char *path, *file, *media_type;
+} served[] = {{"/", "index.html", "text/html; charset=utf-8"},
+              {"/assets/app.css", "app.css", "text/css; charset=utf-8"},
+              {"/assets/app.js", "app.js", "text/javascript; charset=utf-8"},
+              {"/assets/chart.js", "chart.js", "text/javascript; charset=utf-8"}};
+
+static const struct embedded_file *embedded(const char *name)
+{
+    for (size_t i = 0; i < web_files_count; i++)
+        if (strcmp(web_files[i].name, name) == 0)
+            return &web_files[i];
+    return NULL;
+}
+
+static struct http_answer get(const struct lab *lab, const char *path, const char *headers)
+{
+    return lab_do(lab, NULL, "GET", path, headers, NULL);
+}
+
+static void has_field(const struct http_answer *a, const char *name, const char *value)
+{
+    const char *got = http_answer_field(a, name);
+    ck_assert_msg(got && strcmp(got, value) == 0, "%s: %s, not %s", name, got ? got : "(none)", value);
+}
+
+static void is_safe(const struct http_answer *a)
+{
+    has_field(a, "Content-Security-Policy",
+              "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+              "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+    has_field(a, "X-Content-Type-Options", "nosniff");
+    has_field(a, "Referrer-Policy", "no-referrer");
+    has_field(a, "Cache-Control", "no-cache");
+}
+
+START_TEST(test_the_page_and_its_files)
+{
+    struct lab lab;
+    lab_open(&lab);
+    for (size_t i = 0; i < sizeof served / sizeof served[0]; i++) {
+        const struct embedded_file *file = embedded(served[i].file);
+        struct http_answer a = get(&lab, served[i].path, NULL);
+        is_safe(&a);
+        if (!file) { /* the build had no Chart.js */
+            ck_assert_str_eq(served[i].file, "chart.js");
+            answer_is_problem(&a, 404, "not_found", NULL);
+            continue;
+        }
+        ck_assert_int_eq(a.status, 200);
+        has_field(&a, "Content-Type", served[i].media_type);
+        ck_assert_uint_eq(a.body_len, file->size);
+        ck_assert_mem_eq(a.body, file->data, file->size);
+        http_answer_release(&a);
+    }
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_what_a_browser_has_is_not_sent_again)
+{
+    struct lab lab;
+    lab_open(&lab);
+    for (size_t i = 0; i < 3; i++) {
+        struct http_answer a = get(&lab, served[i].path, NULL);
+        const char *etag = path_of("%s", http_answer_field(&a, "ETag"));
+        ck_assert_uint_eq(strlen(etag), 2 + 64);
+        http_answer_release(&a);
+        a = get(&lab, served[i].path, path_of("If-None-Match: %s\r\n", etag));
+        ck_assert_int_eq(a.status, 304);
+        ck_assert_uint_eq(a.body_len, 0);
+        has_field(&a, "ETag", etag);
+        is_safe(&a);
+        http_answer_release(&a);
+        a = get(&lab, served[i].path, "If-None-Match: \"other\"\r\n");
+        ck_assert_int_eq(a.status, 200);
+        http_answer_release(&a);
+    }
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_other_paths_hold_nothing)
+{
+    static const char *const paths[] = {"/assets/", "/assets/index.html", "/assets/js/main.js",
+                                        "/assets/..%2Findex.html", "/index.html"};
+    struct lab lab;
+    lab_open(&lab);
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct http_answer a = get(&lab, paths[i], NULL);
+        has_field(&a, "X-Content-Type-Options", "nosniff");
+        answer_is_problem(&a, 404, "not_found", NULL);
+    }
+    /* Trackers and chats add such to links. */
+    struct http_answer a = get(&lab, "/?utm_source=mail", NULL);
+    ck_assert_int_eq(a.status, 200);
+    http_answer_release(&a);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_api_replies_are_not_sniffed)
+{
+    struct lab lab;
+    lab_open(&lab);
+    static const char *const paths[] = {"/api/v1/version", "/api/v1/runs", "/api/v1/nothing", "/metrics"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct http_answer a = lab_do(&lab, lab.viewer, "GET", paths[i], NULL, NULL);
+        has_field(&a, "X-Content-Type-Options", "nosniff");
+        has_field(&a, "Referrer-Policy", "no-referrer");
+        http_answer_release(&a);
+    }
+    lab_close(&lab);
+}
+END_TEST
+
+static void write_file(const char *dir, const char *name, const char *text)
+{
+    FILE *f = fopen(path_of("%s/%s", dir, name), "w");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_ge(fputs(text, f), 0);
+    ck_assert_int_eq(fclose(f), 0);
+}
+
+START_TEST(test_files_from_a_folder)
+{
+    struct lab lab;
+    char dir[] = "/tmp/fedlane-web-XXXXXX";
+    lab_open(&lab);
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    lab_stop(&lab);
+    lab.web_dir = dir;
+    lab_start(&lab);
+    write_file(dir, "app.js", "first");
+    write_file(dir, "secret", "not the dashboard's");
+    struct http_answer a = get(&lab, "/assets/app.js", NULL);
+    is_safe(&a);
+    has_field(&a, "Content-Type", "text/javascript; charset=utf-8");
+    ck_assert_str_eq(a.body, "first");
+    http_answer_release(&a);
+    write_file(dir, "app.js", "second");
+    a = get(&lab, "/assets/app.js", NULL);
+    ck_assert_str_eq(a.body, "second");
+    http_answer_release(&a);
+    write_file(dir, "app.js", "");
+    a = get(&lab, "/assets/app.js", NULL);
+    ck_assert_int_eq(a.status, 200);
+    ck_assert_uint_eq(a.body_len, 0);
+    http_answer_release(&a);
+    a = get(&lab, "/assets/secret", NULL);
+    answer_is_problem(&a, 404, "not_found", NULL);
+    a = get(&lab, "/", NULL);
+    answer_is_problem(&a, 404, "not_found", NULL);
+    lab_close(&lab);
+    (void)unlink(path_of("%s/app.js", dir));
+    (void)unlink(path_of("%s/secret", dir));
+    ck_assert_int_eq(rmdir(dir), 0);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {test_the_page_and_its_files, test_what_a_browser_has_is_not_sent_again,
+                                  test_other_paths_hold_nothing, test_api_replies_are_not_sniffed,
+                                  test_files_from_a_folder};
+    return unit_run("api_dashboard", tests, sizeof tests / sizeof tests[0]);
+}
