@@ -1,0 +1,62 @@
+"""What the tests of the dashboard share: one server, two workers of unequal speed, a few runs. Made when first asked for."""
+import functools
+
+import harness
+import specs
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+RIGHT_TO_LEFT = "\u05de\u05db\u05e9\u05d9\u05e8 \u202eabc"
+
+
+def start(lab):
+    lab.start_server()
+
+
+def once(make):
+    """make(lab), called once for a lab."""
+    @functools.wraps(make)
+    def made(lab):
+        kept = lab.__dict__.setdefault("kept", {})
+        if make.__name__ not in kept:
+            kept[make.__name__] = make(lab)
+        return kept[make.__name__]
+    return made
+
+
+@once
+def workers(lab):
+    """30 devices of Synthetic(1,1): 20 of one worker, 10 of one that is slower."""
+    both = [lab.start_worker(specs.SYNTHETIC, "0-19", "alpha"),
+            lab.start_worker(specs.SYNTHETIC, "20-29", "beta", options=("--slowdown", "3"))]
+    harness.wait_for(lambda: len(devices(lab)) == 30, "30 devices")
+    return both
+
+
+def devices(lab, query="dataset=synthetic"):
+    return lab.admin.ok("GET", "/api/v1/devices?limit=1000&" + query)["items"]
+
+
+@once
+def runs(lab):
+    """Two finished runs on the same devices, with stragglers: the first with mu 0, the second with mu 1."""
+    workers(lab)
+    ids = [lab.submit(specs.synthetic_run(name=name, num_rounds=8, strategy={"params": {"proximal_mu": mu}},
+                                          evaluation={"gamma": True}))
+           for name, mu in (("without-term", 0), ("with-term", 1))]
+    return [lab.wait_run(run_id) for run_id in ids]
+
+
+@once
+def tokens(lab):
+    """A token of each role that a person has."""
+    made = {role: lab.admin.ok("POST", "/api/v1/tokens", {"name": role, "role": role})["token"]
+            for role in ("operator", "viewer")}
+    return {"admin": lab.admin.token, **made}
+
+
+def sign_in(lab, page, place="/", role="admin", token=None):
+    """Opens a place and signs in there, as a person does."""
+    page.open(place)
+    page.fill("Token", token or tokens(lab)[role])
+    page.click("button", "Sign in")
+    page.find("navigation")
