@@ -17,3 +17,4 @@ include tests/api/local.mk
 include tests/scenario/local.mk
 include tests/unit/cli/local.mk
 include tests/unit/build-aux/local.mk
+include tests/web/local.mk

@@ -5,7 +5,7 @@ WEB_CSS = \
 WEB_JS = \
 	web/js/main.js
 
-EXTRA_DIST += build-aux/join-modules web/README.md web/index.html $(WEB_CSS) $(WEB_JS)
+EXTRA_DIST += build-aux/join-modules web/README.md web/package.json web/index.html $(WEB_CSS) $(WEB_JS)
 
 WEB_ASSETS = web/assets/index.html web/assets/app.css web/assets/app.js
 web/assets/index.html: web/index.html

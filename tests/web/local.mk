@@ -1,0 +1,6 @@
+# The dashboard: its logic by node, the page in a real browser. Both skip (77) where what they need is not installed.
+TESTS += tests/web/unit_tests.sh tests/web/browser_tests.py
+EXTRA_DIST += tests/web/unit_tests.sh tests/web/browser_tests.py tests/web/browser.py tests/web/stage.py \
+	tests/web/contrast.js tests/web/fits.js tests/web/focus.js \
+	tests/web/test_a_bad_page.py tests/web/test_page.py \
+	tests/web/unit/prom.test.mjs tests/web/unit/server_facts.test.mjs

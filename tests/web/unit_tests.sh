@@ -1,0 +1,13 @@
+#!/bin/sh
+# The unit tests of the dashboard's logic, by node's own test runner; and that the joined file is one good module, in which
+# no name stands twice.
+set -eu
+command -v node >/dev/null || { echo "skipped: no node; install Debian's nodejs"; exit 77; }
+src=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+build=${top_builddir:-$src/build}
+
+joined=$(mktemp --suffix=.mjs)
+trap 'rm -f "$joined"' EXIT
+cat "$build/web/assets/app.js" >"$joined"
+node --check "$joined"
+node --test "$src"/tests/web/unit/*.test.mjs
