@@ -1,8 +1,34 @@
-# The dashboard (web/README.md). Each list is in the order in which the files are joined.
+# The dashboard (web/README.md). Each list is in the order in which the files are joined: what a module uses when it is
+# loaded stands before it.
 WEB_CSS = \
-	web/css/base.css
+	web/css/tokens.css \
+	web/css/base.css \
+	web/css/layout.css \
+	web/css/components.css \
+	web/css/table.css
 
 WEB_JS = \
+	web/js/dom.js \
+	web/js/format.js \
+	web/js/time.js \
+	web/js/http.js \
+	web/js/session.js \
+	web/js/api.js \
+	web/js/toast.js \
+	web/js/command.js \
+	web/js/states.js \
+	web/js/confirm.js \
+	web/js/sse.js \
+	web/js/stream.js \
+	web/js/router.js \
+	web/js/theme.js \
+	web/js/table.js \
+	web/js/sparkline.js \
+	web/js/header.js \
+	web/js/view_sign_in.js \
+	web/js/shell.js \
+	web/js/run_actions.js \
+	web/js/view_runs.js \
 	web/js/main.js
 
 EXTRA_DIST += build-aux/join-modules web/README.md web/package.json web/index.html $(WEB_CSS) $(WEB_JS)

@@ -125,15 +125,32 @@ struct events_look {
     struct reading r; /* first: reads take it */
     const char *run_id;
     int64_t since, limit;
+    bool of_run;    /* of the run that the path names */
+    bool is_latest; /* since: the newest one, whatever its number */
 };
 
-static enum err check_run(struct store_txn *txn, void *arg)
+static enum err find_latest(struct events_look *look, struct store_txn *txn)
+{
+    struct arena arena = ARENA_INIT(EVENTS_MEMORY);
+    struct event_row *rows;
+    size_t n;
+    enum err e = store_find(txn, QUERY_EVENTS_DOWN, &arena, 1, &rows, &n, store_any);
+    if (e == ERR_OK)
+        look->since = n > 0 ? rows[0].id : 0;
+    arena_release(&arena);
+    return e;
+}
+
+static enum err find_place(struct store_txn *txn, void *arg)
 {
     struct events_look *look = arg;
-    struct run_row run;
-    enum err e = run_of_path(&look->r, txn, &run);
+    struct run_row run = {.id = ""};
+    enum err e = look->of_run ? run_of_path(&look->r, txn, &run) : ERR_OK;
     look->run_id = run.id;
-    return e;
+    if (e != ERR_OK || !look->is_latest)
+        return e;
+    look->since = run.last_event;
+    return look->of_run ? ERR_OK : find_latest(look, txn);
 }
 
 static enum err page_of(struct events_look *look, const struct event_row *rows, size_t n, bool is_last)
@@ -180,8 +197,10 @@ static enum err read_place(struct events_look *look, struct fault *fault)
 {
     const struct request *rq = look->r.rq;
     struct page page;
+    const char *since = request_query(rq, "since");
     enum err e = page_read_number(rq, &page, fault);
-    if (e == ERR_OK)
+    look->is_latest = since && str_eq(since, "latest");
+    if (e == ERR_OK && !look->is_latest)
         e = request_query_int(rq, "since", 0, INT64_MAX, 0, &look->since, fault);
     if (e != ERR_OK)
         return e;
@@ -189,19 +208,22 @@ static enum err read_place(struct events_look *look, struct fault *fault)
     if (page.number >= 0)
         look->since = page.number;
     const char *last = request_header(rq, HEADER_LAST_EVENT_ID);
-    if (last && last[0] && (last[0] == '-' || str_to_i64(last, &look->since) != ERR_OK))
+    bool has_last = last && last[0];
+    if (has_last && (last[0] == '-' || str_to_i64(last, &look->since) != ERR_OK))
         return fault_set(fault, ERR_INVALID_FIELD, HEADER_LAST_EVENT_ID,
                          "It must be the id of the last event that was received, a decimal number.");
+    look->is_latest = look->is_latest && page.number < 0 && !has_last;
     return ERR_OK;
 }
 
 static enum err answer(struct api *api, struct request *rq, bool of_run, struct fault *fault)
 {
     struct events_look look = {.r = {.api = api, .rq = rq, .arena = request_arena(rq), .fault = fault},
-                               .run_id = ""};
+                               .run_id = "",
+                               .of_run = of_run};
     enum err e = read_place(&look, fault);
-    if (e == ERR_OK && of_run)
-        e = api->store->ops->read(api->store, check_run, &look);
+    if (e == ERR_OK)
+        e = api->store->ops->read(api->store, find_place, &look);
     if (e == ERR_OK && !wants_page(rq))
         return api_failure(fault, start_feed(api, rq, look.run_id, look.since, fault));
     if (e == ERR_OK)

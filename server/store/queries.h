@@ -42,6 +42,7 @@
     Q(TOKENS_OF_DEVICE, TOKEN, (C(device_id, EQ) C(revoked_at, EQ)), (ASC(id)))                              \
     Q(IDEMPOTENCY_BEFORE, IDEMPOTENCY, (C(created_at, LT)), (ASC(created_at)))                               \
     Q(EVENTS, EVENT, (O(id, GT)), (ASC(id)))                                                                 \
+    Q(EVENTS_DOWN, EVENT, (O(id, LT)), (DESC(id)))                                                           \
     Q(EVENTS_OF_RUN, EVENT, (C(run_id, EQ) O(seq, GT)), (ASC(seq)))                                          \
     Q(METRICS, METRIC, (C(run_id, EQ) O(name, EQ) O(ordinal, EQ) O(round, GE)),                              \
       (ASC(round) ASC(name) ASC(ordinal)))

@@ -59,6 +59,43 @@ START_TEST(test_a_stream_tells_what_happens_and_resumes)
 }
 END_TEST
 
+/* Of the run, and of all: only what comes after the stream was opened. */
+START_TEST(test_a_stream_can_begin_now)
+{
+    struct lab lab;
+    struct http_client of_run, of_all;
+    struct buf text = BUF_INIT(MIB);
+    char run[ID_SIZE];
+    lab_open(&lab);
+    (void)lab_device(&lab, 0);
+    lab_run(&lab, 1, 1, ",\"autostart\":false", run);
+    const char *accept = "Accept: text/event-stream\r\n";
+    stream_open(&lab, &of_run, path_of("/api/v1/runs/%s/events?since=latest", run), accept);
+    stream_open(&lab, &of_all, "/api/v1/events?since=latest", accept);
+    json_t *page = lab_ok(&lab, lab.viewer, "GET", "/api/v1/events?since=latest", NULL);
+    ck_assert_int_eq((int)json_array_size(json_at(page, "items")), 0);
+    json_decref(page);
+    lab_done(&lab, lab.runner, "POST", path_of("/api/v1/runs/%s/start", run), NULL);
+    read_until(&of_run, &text, "event: round_opened\n");
+    ck_assert_ptr_null(strstr(text.data, "run_created"));
+    ck_assert_ptr_nonnull(strstr(text.data, "id: 2\nevent: run_started\n"));
+    buf_clear(&text);
+    read_until(&of_all, &text, "event: round_opened\n");
+    ck_assert_ptr_null(strstr(text.data, "run_created"));
+    ck_assert_ptr_nonnull(strstr(text.data, "event: run_started\n"));
+    http_client_close(&of_run);
+    http_client_close(&of_all);
+    buf_clear(&text);
+    /* What was received counts, whatever else is asked. */
+    stream_open(&lab, &of_run, path_of("/api/v1/runs/%s/events?since=latest", run),
+                "Last-Event-ID: 1\r\nAccept: text/event-stream\r\n");
+    read_until(&of_run, &text, "id: 2\nevent: run_started\n");
+    http_client_close(&of_run);
+    buf_release(&text);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(test_every_event_has_its_number)
 {
     struct lab lab;
@@ -283,6 +320,7 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {test_a_stream_tells_what_happens_and_resumes,
+                                  test_a_stream_can_begin_now,
                                   test_every_event_has_its_number,
                                   test_events_of_everything,
                                   test_which_of_the_two,

@@ -1,3 +1,24 @@
-const reply = await fetch('/api/v1/version');
-const { version } = await reply.json();
-document.body.append(`Fedlane ${version}`);
+// Where it begins: the places and their views.
+
+import { restoreSession } from './session.js';
+import { startShell } from './shell.js';
+import { startTheme } from './theme.js';
+import { viewRuns } from './view_runs.js';
+
+const NAV = [
+    { name: 'runs', title: 'Runs', place: '#/runs' },
+    { name: 'devices', title: 'Devices', place: '#/devices' },
+    { name: 'compare', title: 'Compare', place: '#/compare' },
+    { name: 'server', title: 'Server', place: '#/server' },
+];
+
+// One line each; the first that fits counts.
+const ROUTES = [
+    { pattern: '/', nav: 'runs', title: 'Runs', view: viewRuns },
+    { pattern: '/runs', nav: 'runs', title: 'Runs', view: viewRuns },
+    { pattern: '/login/:code', isLogin: true },
+];
+
+startTheme();
+restoreSession();
+startShell({ routes: ROUTES, nav: NAV });

@@ -1,0 +1,58 @@
+// The REST API with the session's token. A 401 ends the session: the sign-in says why, and comes back here.
+
+import { ApiError, readJson, request, withQuery } from './http.js';
+import { endSession, session } from './session.js';
+
+const PAGE = 500;
+
+export async function call(method, path, options, read = readJson) {
+    const { token } = session;
+    try {
+        return await request(method, withQuery(path, options.query), { ...options, token }, read);
+    } catch (error) {
+        // Another session may have begun meanwhile: only this one's token is spent.
+        if (error instanceof ApiError && error.status === 401 && token === session.token)
+            endSession(error);
+        throw error;
+    }
+}
+
+// One press, one effect: a reply that was lost is asked for again under the same key.
+async function callOnce(method, path, body, options) {
+    const headers = { 'Idempotency-Key': crypto.getRandomValues(new Uint32Array(4)).join('-') };
+    try {
+        return await call(method, path, { ...options, body, headers });
+    } catch (error) {
+        if (!(error instanceof ApiError) || error.status !== 0)
+            throw error;
+        return call(method, path, { ...options, body, headers });
+    }
+}
+
+export const api = {
+    get: (path, options = {}) => call('GET', path, options),
+    post: (path, body, options = {}) => callOnce('POST', path, body, options),
+    patch: (path, body, options = {}) => call('PATCH', path, { ...options, body }),
+    del: (path, options = {}) => call('DELETE', path, options),
+    text: (path, accept, options = {}) => call('GET', path, { ...options, accept }, (r) => r.text()),
+    blob: (path, options = {}) => call('GET', path, { ...options, accept: '*/*' }, (r) => r.blob()),
+
+    // The items of all pages, `max` at most; isMore says whether there are others.
+    async all(path, { query, max = 1000, signal } = {}) {
+        const items = [];
+        let cursor = null;
+        do {
+            const limit = Math.min(PAGE, max - items.length);
+            const page = await api.get(path, { query: { ...query, limit, cursor }, signal });
+            items.push(...page.items);
+            cursor = page.next_cursor;
+        } while (cursor && items.length < max);
+        items.isMore = Boolean(cursor);
+        return items;
+    },
+};
+
+// What has a 'type' that only a run with that id knows about, safely in a path.
+export function apiPath(...segments) {
+    return `/api/v1/${segments.map((s) => encodeURIComponent(s)).join('/')}`;
+}

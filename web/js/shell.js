@@ -1,0 +1,208 @@
+// The frame around the views: shows the place of the link, gives it a context, and ends what it started.
+
+import { api, apiPath } from './api.js';
+import { clear, h } from './dom.js';
+import { makeHeader } from './header.js';
+import { isAbort } from './http.js';
+import { startRouter } from './router.js';
+import { endSession, exchange, onSessionChange, session } from './session.js';
+import { emptyState, errorState, loading } from './states.js';
+import { openStream } from './stream.js';
+import { serverNow } from './time.js';
+import { startToasts, toast } from './toast.js';
+import { viewSignIn } from './view_sign_in.js';
+
+const STREAM_PATIENCE_MS = 1000;
+const EARLY_MOST = 5000;
+
+// Snapshot and events as one. load() is called once the stream is open, so whatever happens after it comes as an
+// event; again where the stream had to begin anew. Events that come while it works are given to onEvent after it.
+class Follower {
+    constructor({ path, load, onEvent, live, fail, signal }) {
+        Object.assign(this, { load, onEvent: onEvent || (() => {}), fail, signal, early: null, turn: 0, isShown: false });
+        live.set('connecting');
+        const stream = openStream(path, {
+            onEvent: (event) => this.take(event),
+            onOpen: (isResumed) => isResumed || this.reload(),
+            onState: (state) => live.set(state),
+        });
+        const timer = setTimeout(() => this.turn || this.reload(), STREAM_PATIENCE_MS);
+        signal.addEventListener('abort', () => {
+            clearTimeout(timer);
+            stream.close();
+        });
+    }
+
+    take(event) {
+        if (!this.early)
+            this.onEvent(event);
+        else if (this.early.length < EARLY_MOST)
+            this.early.push(event);
+    }
+
+    async reload() {
+        const turn = ++this.turn;
+        this.early = [];
+        try {
+            await this.load();
+        } catch (error) {
+            if (turn === this.turn && !this.signal.aborted && !isAbort(error) && !this.isShown)
+                this.fail(error, () => this.reload());
+            return;
+        }
+        if (turn !== this.turn || this.signal.aborted)
+            return;
+        this.isShown = true;
+        const { early } = this;
+        this.early = null;
+        if (early.length >= EARLY_MOST)
+            this.reload();
+        else
+            early.forEach((event) => this.onEvent(event));
+    }
+}
+
+function unknownPlace() {
+    return emptyState({ title: 'There is no such page', text: 'The link may be cut short or belong to another version.',
+        action: h('a', { class: 'button', href: '#/runs' }, 'All runs') });
+}
+
+// After a restart the server may be another version than this page.
+function watchVersion() {
+    let version = null;
+    return async () => {
+        try {
+            const now = (await api.get('/api/v1/version')).version;
+            if (version && now !== version)
+                toast(`The server is now version ${now}; reload the page to have its dashboard.`, 'bad');
+            version = now;
+        } catch {
+            // The next time will do.
+        }
+    };
+}
+
+class Shell {
+    constructor({ routes, nav }) {
+        this.header = makeHeader(nav);
+        this.main = h('main', { id: 'main', tabindex: -1 });
+        this.leave = null;
+        this.isFirst = true;
+        this.checkVersion = watchVersion();
+        const skip = h('a', { class: 'skip', href: '#main', on: { click: (e) => {
+            e.preventDefault();
+            this.main.focus();
+        } } }, 'Skip to the content');
+        document.body.replaceChildren(skip, this.header.node, this.main, startToasts());
+        this.router = startRouter(routes, (place) => this.show(place));
+        onSessionChange(() => this.onSession());
+        this.onSession();
+        setTimeout(this.checkVersion, 5000);
+    }
+
+    onSession() {
+        this.header.showSession();
+        clearTimeout(this.expiry);
+        const left = Date.parse(session.expiresAt || '') - serverNow();
+        // The request finds out, and the session ends with the server's own words.
+        if (session.token && left < 2 ** 31)
+            this.expiry = setTimeout(() => api.get('/api/v1/tokens/self').catch(() => {}), Math.max(0, left) + 1000);
+        this.router.visit();
+    }
+
+    setTitle(text) {
+        document.title = text ? `${text} – Fedlane` : 'Fedlane';
+    }
+
+    begin() {
+        if (this.leave)
+            this.leave.abort();
+        this.leave = new AbortController();
+        this.header.live.set(null);
+        return clear(this.main);
+    }
+
+    show(place) {
+        if (place.route && place.route.isLogin) {
+            this.login(place.params.code);
+            return;
+        }
+        const host = this.begin();
+        if (!session.token) {
+            this.header.showPlace(null);
+            this.setTitle('Sign in');
+            viewSignIn({ host, reason: session.reason });
+            return;
+        }
+        this.header.showPlace(place.route ? place.route.nav : null);
+        this.setTitle(place.route ? place.route.title : 'Not found');
+        if (!this.isFirst) {
+            window.scrollTo(0, 0);
+            this.main.focus({ preventScroll: true });
+        }
+        this.isFirst = false;
+        if (place.route)
+            this.runView(place, host);
+        else
+            host.append(unknownPlace());
+    }
+
+    async runView(place, host) {
+        const ctx = this.context(place, host);
+        try {
+            await place.route.view(ctx);
+        } catch (error) {
+            if (!ctx.signal.aborted && !isAbort(error))
+                ctx.fail(error, () => this.router.visit());
+        }
+    }
+
+    context({ params, query }, host) {
+        const { signal } = this.leave;
+        const fail = (error, retry) => {
+            if (!signal.aborted)
+                host.replaceChildren(errorState(error, retry));
+        };
+        return {
+            place: params,
+            query,
+            host,
+            signal,
+            fail,
+            setTitle: (text) => signal.aborted || this.setTitle(text),
+            follow: ({ load, onEvent, run = params.run }) => new Follower({ load, onEvent, fail, signal,
+                path: run ? apiPath('runs', run, 'events') : '/api/v1/events', live: this.liveOf(signal) }),
+        };
+    }
+
+    // What a view that was left still says is not shown.
+    liveOf(signal) {
+        let wasOffline = false;
+        return { set: (state) => {
+            if (signal.aborted)
+                return;
+            this.header.live.set(state);
+            if (state === 'live' && wasOffline)
+                this.checkVersion();
+            wasOffline = state === 'offline';
+        } };
+    }
+
+    // The code works once: it leaves the link and the history before it is used.
+    async login(code) {
+        history.replaceState(null, '', '#/runs');
+        this.begin().append(loading('Signing in…'));
+        endSession(null);
+        this.begin().append(loading('Signing in…'));
+        try {
+            await exchange(code);
+        } catch (error) {
+            session.reason = error;
+            this.router.visit();
+        }
+    }
+}
+
+export function startShell(options) {
+    return new Shell(options);
+}

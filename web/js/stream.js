@@ -1,0 +1,210 @@
+// An event stream that outlives its connections: no gap, no event twice.
+
+import { authorized, fetchReply, isAbort } from './http.js';
+import { endSession, session } from './session.js';
+import { createSseParser } from './sse.js';
+import { serverNow } from './time.js';
+
+const SILENCE_MS = 40000; // the server sends a comment every 15 s
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 20000;
+const LATE_MS = 4000;
+const CAUGHT_UP_MS = 1500;
+const HIDDEN_MS = 60000;
+
+// Full jitter: after a restart of the server not all pages come back in the same instant.
+export function waitBefore(attempt, random) {
+    return Math.max(100, random * Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt));
+}
+
+// Drops what has been seen: ids only grow. Keeps one number, however many events come.
+export function createFilter(since) {
+    let last = typeof since === 'number' ? since : null;
+    return {
+        get last() {
+            return last;
+        },
+        isNew(id) {
+            const n = Number(id);
+            if (id === '' || !Number.isSafeInteger(n))
+                return true;
+            if (last !== null && n <= last)
+                return false;
+            last = n;
+            return true;
+        },
+    };
+}
+
+function isFinal(error) {
+    return error.status >= 400 && error.status < 500 && error.status !== 408 && error.status !== 425 && error.status !== 429;
+}
+
+function eventOf(message) {
+    try {
+        const event = JSON.parse(message.data);
+        return event && typeof event === 'object' ? event : null;
+    } catch {
+        return null; // a server of another version: what cannot be read is no reason to lose the rest
+    }
+}
+
+async function readAll(response, onText) {
+    const reader = response.body.getReader();
+    const decoder = new TextDecoder();
+    try {
+        for (;;) {
+            const { done, value } = await reader.read();
+            if (done)
+                return;
+            onText(decoder.decode(value, { stream: true }));
+        }
+    } finally {
+        reader.cancel().catch(() => {});
+    }
+}
+
+// One connection at a time; an older one that ends late is not listened to any more.
+class EventStream {
+    constructor(path, { since = 'latest', onEvent, onState = () => {}, onOpen = () => {} }) {
+        Object.assign(this, { path, since, onEvent, onState, onOpen, state: '', attempt: 0, connection: null,
+            isClosed: false, isResting: false, timers: {} });
+        this.filter = createFilter(since);
+        this.visibility = () => this.onVisibility();
+        this.online = () => this.retryNow();
+        document.addEventListener('visibilitychange', this.visibility);
+        window.addEventListener('online', this.online);
+        this.connect();
+    }
+
+    close() {
+        this.isClosed = true;
+        for (const name of Object.keys(this.timers))
+            this.disarm(name);
+        this.drop();
+        document.removeEventListener('visibilitychange', this.visibility);
+        window.removeEventListener('online', this.online);
+    }
+
+    arm(name, ms, f) {
+        clearTimeout(this.timers[name]);
+        this.timers[name] = setTimeout(f, ms);
+    }
+
+    disarm(name) {
+        clearTimeout(this.timers[name]);
+    }
+
+    drop() {
+        const former = this.connection;
+        this.connection = null;
+        if (former)
+            former.abort();
+    }
+
+    setState(next, error = null) {
+        const isNews = this.state !== next || error;
+        this.state = next;
+        if (isNews)
+            this.onState(next, error);
+    }
+
+    async connect() {
+        const mine = new AbortController();
+        this.drop();
+        this.connection = mine;
+        const { token } = session;
+        try {
+            const response = await this.open(token, mine);
+            if (this.connection === mine)
+                await this.read(response, mine);
+            this.lost(mine, null);
+        } catch (error) {
+            if (this.connection === mine && error.status === 401 && token === session.token)
+                endSession(error);
+            this.lost(mine, isAbort(error) ? null : error);
+        }
+    }
+
+    open(token, mine) {
+        const { last } = this.filter;
+        const headers = { Accept: 'text/event-stream' };
+        if (last !== null)
+            headers['Last-Event-ID'] = String(last);
+        this.isResumed = last !== null;
+        this.arm('silence', SILENCE_MS, () => mine.abort());
+        return fetchReply(last === null ? `${this.path}?since=${this.since}` : this.path,
+            { headers: authorized(token, headers), signal: mine.signal });
+    }
+
+    read(response, mine) {
+        const parser = createSseParser((message) => this.take(message));
+        this.setState('live');
+        this.onOpen(this.isResumed);
+        return readAll(response, (text) => {
+            if (this.connection !== mine)
+                return;
+            this.attempt = 0;
+            this.arm('silence', SILENCE_MS, () => mine.abort());
+            parser.push(text);
+        });
+    }
+
+    take(message) {
+        const event = !this.isClosed && this.filter.isNew(message.id) ? eventOf(message) : null;
+        if (!event)
+            return;
+        if (serverNow() - Date.parse(event.at) > LATE_MS) {
+            this.setState('behind');
+            this.arm('catchUp', CAUGHT_UP_MS, () => this.state === 'behind' && this.setState('live'));
+        } else {
+            this.setState('live');
+        }
+        this.onEvent(event);
+    }
+
+    lost(mine, error) {
+        if (this.connection !== mine)
+            return;
+        this.connection = null;
+        this.disarm('silence');
+        this.disarm('catchUp');
+        this.setState('offline', error);
+        if (!error || !isFinal(error))
+            this.arm('retry', waitBefore(this.attempt++, Math.random()), () => this.connect());
+    }
+
+    retryNow() {
+        if (this.isClosed || this.isResting || this.connection)
+            return;
+        this.attempt = 0;
+        this.arm('retry', 0, () => this.connect());
+    }
+
+    // A browser has six connections to a server for all its tabs: one that nobody looks at gives its own back.
+    onVisibility() {
+        if (document.hidden) {
+            this.arm('hiding', HIDDEN_MS, () => {
+                this.isResting = true;
+                this.disarm('retry');
+                this.disarm('silence');
+                this.drop();
+            });
+        } else {
+            this.disarm('hiding');
+            if (this.isResting) {
+                this.isResting = false;
+                this.attempt = 0;
+                this.connect();
+            }
+        }
+    }
+}
+
+// since: a sequence number, or 'latest' for what comes from now on. onOpen(isResumed) at each connection: false
+// where what happened before is unknown. onState('live' | 'behind' | 'offline', error): an error.status of 400 to
+// 499 says that there will be no other try.
+export function openStream(path, options) {
+    const stream = new EventStream(path, options);
+    return { close: () => stream.close() };
+}

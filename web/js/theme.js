@@ -1,0 +1,53 @@
+// Light, dark, or as the system has it. data-theme always says which of the two is shown.
+
+import { clear, h, icon } from './dom.js';
+
+const THEME_KEY = 'fedlane.theme';
+const NEXT = { auto: 'light', light: 'dark', dark: 'auto' };
+const ICON = { auto: 'auto', light: 'sun', dark: 'moon' };
+const NAME = { auto: 'as the system', light: 'light', dark: 'dark' };
+const system = () => window.matchMedia('(prefers-color-scheme: dark)');
+
+function storedTheme() {
+    try {
+        const choice = localStorage.getItem(THEME_KEY);
+        return choice === 'light' || choice === 'dark' ? choice : 'auto';
+    } catch {
+        return 'auto';
+    }
+}
+
+function applyTheme(choice) {
+    const theme = choice === 'auto' ? (system().matches ? 'dark' : 'light') : choice;
+    if (document.documentElement.dataset.theme === theme)
+        return;
+    document.documentElement.dataset.theme = theme;
+    window.dispatchEvent(new Event('themechange'));
+}
+
+// Pictures on a canvas listen for 'themechange' on window: their colours do not follow by themselves.
+export function startTheme() {
+    applyTheme(storedTheme());
+    system().addEventListener('change', () => applyTheme(storedTheme()));
+}
+
+export function themeButton() {
+    const button = h('button', { type: 'button', class: 'button quiet icon-only', on: { click: () => {
+        const choice = NEXT[storedTheme()];
+        try {
+            localStorage.setItem(THEME_KEY, choice);
+        } catch {
+            // It then holds for this page alone.
+        }
+        applyTheme(choice);
+        show(choice);
+    } } });
+    const show = (choice) => {
+        const text = `Theme: ${NAME[choice]}. Change to ${NAME[NEXT[choice]]}.`;
+        button.title = text;
+        button.setAttribute('aria-label', text);
+        clear(button).append(icon(ICON[choice]));
+    };
+    show(storedTheme());
+    return button;
+}
