@@ -1,6 +1,8 @@
 #include "server/api/device_json.h"
 #include "server/api/handlers.h"
 #include "server/api/mutation.h"
+#include "server/api/page.h"
+#include "server/api/task_json.h"
 
 static enum err read_device(struct store_txn *txn, void *arg)
 {
@@ -16,6 +18,40 @@ enum err api_device_get(void *ctx, struct request *rq, struct fault *fault)
 {
     return api_reply_read(ctx, rq, read_device, fault);
 }
+
+/* ---- its history ---- */
+
+static enum err read_device_tasks(struct store_txn *txn, void *arg)
+{
+    struct reading *r = arg;
+    struct device_row device;
+    struct page page;
+    struct store_value status, type;
+    enum err e = page_read_id(r->rq, &page, r->fault);
+    if (e == ERR_OK)
+        e = task_filters(r, &status, &type);
+    if (e == ERR_OK)
+        e = device_of_path(r, txn, &device);
+    if (e != ERR_OK)
+        return e;
+    const struct store_value args[] = {store_text(device.id), store_int(TASK_CANCELLED),
+                                       store_text_or_any(request_query(r->rq, "run")), type,
+                                       page_after_id(&page)};
+    return page_fill(r, txn, &page,
+                     &(struct page_source){.query = QUERY_TASKS_OF_DEVICE,
+                                           .kind = RECORD_TASK,
+                                           .args = args,
+                                           .num_args = 5,
+                                           .render = task_render,
+                                           .cursor = page_cursor_first_text});
+}
+
+enum err api_device_tasks(void *ctx, struct request *rq, struct fault *fault)
+{
+    return api_reply_read(ctx, rq, read_device_tasks, fault);
+}
+
+/* ---- changes ---- */
 
 static json_t *render_patched(struct api *api, struct store_txn *txn, struct arena *arena, const void *op)
 {

@@ -14,6 +14,7 @@ route_handler api_token_create, api_token_list, api_token_self, api_token_revoke
 route_handler api_worker_register, api_worker_list, api_worker_get, api_worker_revoke;
 /* devices.c, device_list.c, register.c */
 route_handler api_device_register, api_device_list, api_device_get, api_device_patch, api_device_revoke;
+route_handler api_device_tasks;
 /* heartbeat.c */
 route_handler api_worker_heartbeat, api_device_heartbeat, api_task_progress;
 /* claim.c */

@@ -136,12 +136,6 @@ enum err api_round_get(void *ctx, struct request *rq, struct fault *fault)
 
 /* ---- tasks of a round ---- */
 
-static json_t *render_task(struct reading *r, struct store_txn *txn, const void *row)
-{
-    (void)txn;
-    return task_json(r->api, row);
-}
-
 /* One past the place in (ordinal, type), the list's order. */
 static const char *task_cursor(struct reading *r, const void *row)
 {
@@ -156,31 +150,12 @@ static bool is_sent(const struct page *page, const void *row)
     return t->ordinal * 2 + t->type < page->number;
 }
 
-static enum err task_filters(struct reading *r, struct store_value *out_status, struct store_value *out_type)
-{
-    const char *status = request_query(r->rq, "status"), *type = request_query(r->rq, "type");
-    int64_t value;
-    if (status) {
-        if (task_status_parse(status, &value) != ERR_OK)
-            return fault_set(r->fault, ERR_INVALID_FIELD, "status",
-                             "It must be ready, claimed, completed, dropped, failed, late or cancelled.");
-        *out_status = store_int(value);
-    }
-    if (type) {
-        bool is_train = str_eq(type, task_type_name(TASK_TRAIN));
-        if (!is_train && !str_eq(type, task_type_name(TASK_EVALUATE)))
-            return fault_set(r->fault, ERR_INVALID_FIELD, "type", "It must be train or evaluate.");
-        *out_type = store_int(is_train ? TASK_TRAIN : TASK_EVALUATE);
-    }
-    return ERR_OK;
-}
-
 static enum err read_round_tasks(struct store_txn *txn, void *arg)
 {
     struct reading *r = arg;
     struct round_row round;
     struct page page;
-    struct store_value status = store_any, type = store_any;
+    struct store_value status, type;
     enum err e = page_read_number(r->rq, &page, r->fault);
     if (e == ERR_OK)
         e = task_filters(r, &status, &type);
@@ -196,7 +171,7 @@ static enum err read_round_tasks(struct store_txn *txn, void *arg)
                                            .kind = RECORD_TASK,
                                            .args = args,
                                            .num_args = 5,
-                                           .render = render_task,
+                                           .render = task_render,
                                            .cursor = task_cursor,
                                            .skip_first = is_sent});
 }

@@ -74,6 +74,8 @@ const struct route api_routes[] = {
     GET("device_list", V1 "/devices", READER, api_device_list,
         .query = NAMES("limit", "cursor", "status", "label", "run", "dataset", "worker")),
     GET("device_get", V1 "/devices/{device}", READER | WORKER, api_device_get, .query = NULL),
+    GET("device_task_list", V1 "/devices/{device}/tasks", READER | WORKER, api_device_tasks,
+        .query = NAMES("limit", "cursor", "run", "type")),
     PATCH("device_patch", V1 "/devices/{device}", WORKER, api_device_patch),
     DELETE("device_revoke", V1 "/devices/{device}", ADMIN, api_device_revoke),
     POST("device_heartbeat", V1 "/devices/{device}/heartbeat", WORKER, api_device_heartbeat, OPTIONAL),

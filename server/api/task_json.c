@@ -1,5 +1,6 @@
 #include "server/api/task_json.h"
 
+#include "common/base/str.h"
 #include "server/api/fields.h"
 #include "server/api/offer.h"
 #include "server/core/names.h"
@@ -53,6 +54,32 @@ json_t *task_json(struct api *api, const struct task_row *t)
     obj_time(&o, "uploaded_at", t->uploaded_at);
     obj_time(&o, "deadline_at", t->deadline_at);
     return obj_end(&o);
+}
+
+json_t *task_render(struct reading *r, struct store_txn *txn, const void *row)
+{
+    (void)txn;
+    return task_json(r->api, row);
+}
+
+enum err task_filters(struct reading *r, struct store_value *out_status, struct store_value *out_type)
+{
+    const char *status = request_query(r->rq, "status"), *type = request_query(r->rq, "type");
+    int64_t value;
+    *out_status = *out_type = store_any;
+    if (status) {
+        if (task_status_parse(status, &value) != ERR_OK)
+            return fault_set(r->fault, ERR_INVALID_FIELD, "status",
+                             "It must be ready, claimed, completed, dropped, failed, late or cancelled.");
+        *out_status = store_int(value);
+    }
+    if (type) {
+        bool is_train = str_eq(type, task_type_name(TASK_TRAIN));
+        if (!is_train && !str_eq(type, task_type_name(TASK_EVALUATE)))
+            return fault_set(r->fault, ERR_INVALID_FIELD, "type", "It must be train or evaluate.");
+        *out_type = store_int(is_train ? TASK_TRAIN : TASK_EVALUATE);
+    }
+    return ERR_OK;
 }
 
 enum err task_of_path(const struct request *rq, struct store_txn *txn, struct arena *arena,

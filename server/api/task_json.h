@@ -5,6 +5,11 @@
 
 /* A task as people see it: its state, its times, what the device said. NULL: out of memory. */
 json_t *task_json(struct api *api, const struct task_row *task);
+/* The same for page_fill; `row` is a task_row. */
+json_t *task_render(struct reading *r, struct store_txn *txn, const void *row);
+/* ?status= and ?type=, where the route takes them; store_any where they are not given. */
+enum err task_filters(struct reading *r, struct store_value *out_status,
+                      struct store_value *out_type) MUST_CHECK;
 /* The task that the path names. */
 enum err task_of_path(const struct request *rq, struct store_txn *txn, struct arena *arena,
                       struct task_row *out, struct fault *fault) MUST_CHECK;

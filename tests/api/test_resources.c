@@ -409,6 +409,48 @@ START_TEST(test_rounds_tasks_and_models)
 }
 END_TEST
 
+/* A device's tasks of all runs or of one, newest first; and its open ones beside itself. */
+START_TEST(test_history_of_a_device)
+{
+    struct lab lab;
+    struct lab_device devices[3];
+    char run[ID_SIZE];
+    two_rounds(&lab, devices, run);
+    const char *list = path_of("/api/v1/devices/%s/tasks", devices[1].id);
+    pages_agree(&lab, list, 3);
+    pages_agree(&lab, path_of("%s?run=%s&type=train", list, run), 3);
+    pages_agree(&lab, path_of("%s?type=evaluate", list), 0);
+    pages_agree(&lab, path_of("%s?run=%s", list, devices[0].id), 0);
+    json_t *tasks = lab_ok(&lab, lab.viewer, "GET", list, NULL);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(int_at(tasks, path_of("items.%d.round", i)), 2 - i);
+        ck_assert_str_eq(text_at(tasks, path_of("items.%d.device_id", i)), devices[1].id);
+        ck_assert_str_eq(text_at(tasks, path_of("items.%d.run_id", i)), run);
+    }
+    ck_assert_str_eq(text_at(tasks, "items.2.status"), "completed");
+    ck_assert_int_eq(int_at(tasks, "items.2.steps_done"), 4);
+    json_t *device = lab_ok(&lab, lab.viewer, "GET", path_of("/api/v1/devices/%s", devices[1].id), NULL);
+    ck_assert_uint_eq(json_array_size(json_at(device, "open_tasks")), 1);
+    ck_assert_str_eq(text_at(device, "open_tasks.0.id"), text_at(tasks, "items.0.id"));
+    ck_assert_str_eq(text_at(device, "open_tasks.0.id"), text_at(device, "task_ids.0"));
+    ck_assert_str_eq(text_at(device, "open_tasks.0.run_id"), run);
+    ck_assert_int_eq(int_at(device, "open_tasks.0.round"), 2);
+    ck_assert_str_eq(text_at(device, "open_tasks.0.type"), "train");
+    ck_assert_str_eq(text_at(device, "open_tasks.0.status"), text_at(tasks, "items.0.status"));
+    json_decref(device);
+    json_decref(tasks);
+    lab_done(&lab, devices[1].token, "GET", list, NULL);
+    lab_refused(&lab, devices[0].token, "GET", list, NULL, 403, "forbidden", NULL);
+    lab_refused(&lab, lab.viewer, "GET", path_of("%s?type=x", list), NULL, 400, "invalid_field", "type");
+    lab_refused(&lab, lab.viewer, "GET", path_of("%s?status=ready", list), NULL, 400, "unknown_field",
+                "status");
+    lab_refused(&lab, lab.viewer, "GET", path_of("%s?cursor=1", list), NULL, 400, "invalid_cursor", "cursor");
+    lab_refused(&lab, lab.viewer, "GET", path_of("/api/v1/devices/%s/tasks", run), NULL, 404, "not_found",
+                NULL);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(test_weights_that_retention_removed)
 {
     struct lab lab;
@@ -504,6 +546,7 @@ int main(void)
                                   test_workers_and_devices,
                                   test_runs_and_their_actions,
                                   test_rounds_tasks_and_models,
+                                  test_history_of_a_device,
                                   test_weights_that_retention_removed,
                                   test_metrics};
     return unit_run("resources", tests, sizeof tests / sizeof tests[0]);
