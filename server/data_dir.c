@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "common/base/log.h"
 #include "common/crypto/token.h"
 #include "server/core/ops.h"
 
@@ -136,4 +137,37 @@ enum err data_dir_tokens(const char *dir, struct store *store, struct core *core
     if (e != ERR_OK && fault->err == ERR_OK)
         return fault_set(fault, e, NULL, "Cannot make the first tokens in %.200s.", dir);
     return e;
+}
+
+void data_dir_put_url(const char *dir, const char *url)
+{
+    char path[MAX_PATH], fresh[MAX_PATH];
+    struct fault fault = FAULT_NONE;
+    if (join(dir, "server.url", path, &fault) != ERR_OK ||
+        join(dir, "server.url.new", fresh, &fault) != ERR_OK)
+        return;
+    if (!url) {
+        (void)unlink(path);
+        return;
+    }
+    FILE *f = fopen(fresh, "we");
+    bool is_fine = f && fprintf(f, "%s\n", url) > 0;
+    if (f && fclose(f) != 0)
+        is_fine = false;
+    if (!is_fine || rename(fresh, path) != 0)
+        log_warning("server", "cannot write %s, so login-link will not know where this server listens: %s",
+                    path, strerror(errno));
+}
+
+bool data_dir_url(const char *dir, char out[SERVER_URL_SIZE])
+{
+    char path[MAX_PATH];
+    struct fault fault = FAULT_NONE;
+    FILE *f = join(dir, "server.url", path, &fault) == ERR_OK ? fopen(path, "re") : NULL;
+    bool is_there = f && fgets(out, SERVER_URL_SIZE, f) && out[0] != '\n';
+    if (f)
+        (void)fclose(f);
+    if (is_there)
+        out[strcspn(out, "\n")] = '\0';
+    return is_there;
 }

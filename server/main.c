@@ -8,6 +8,7 @@
 #include "common/crypto/random.h"
 #include "config.h"
 #include "server/data_dir.h"
+#include "server/login_link.h"
 #include "server/options.h"
 #include "server/service.h"
 
@@ -48,6 +49,7 @@ static enum err open_service(const struct options *o, struct service **out, stru
     struct service_config config = {.clock = clock_system(),
                                     .entropy = entropy_system(),
                                     .heartbeat_ms = (int64_t)(o->heartbeat_s * 1000),
+                                    .data_dir = o->data_dir,
                                     .web_dir = o->web_dir};
     enum err e = data_dir_open(o->data_dir, &config.store, &config.blobs, fault);
     return e == ERR_OK ? service_open(&config, out, fault) : e;
@@ -73,9 +75,11 @@ static int serve(const struct options *o)
         service_stop(s, 0);
     if (e != ERR_OK)
         return complain(&fault);
+    data_dir_put_url(o->data_dir, service_url(s));
     printf("listening on %s\n", service_url(s));
     while (sigwait(&signals, &got) != 0)
         ;
+    data_dir_put_url(o->data_dir, NULL);
     log_info("server", "%s: draining", got == SIGINT ? "SIGINT" : "SIGTERM");
     if (!service_stop(s, DRAIN_MS))
         log_warning("server", "some requests took longer than %d s and were cut off", DRAIN_MS / 1000);
@@ -87,6 +91,8 @@ int main(int argc, char **argv)
 {
     struct fault fault = FAULT_NONE;
     struct options o;
+    if (argc > 1 && strcmp(argv[1], "login-link") == 0)
+        return login_link(argc - 1, argv + 1, &fault) == ERR_OK ? 0 : complain(&fault);
     if (options_read(argc, argv, &o, &fault) != ERR_OK)
         return complain(&fault);
     if (o.help) {

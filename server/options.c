@@ -117,7 +117,8 @@ enum err options_read(int argc, char **argv, struct options *out, struct fault *
 void options_print_help(void)
 {
     printf("fedlane-server: owns the rounds of federated training and serves the API under /api/v1.\n\n"
-           "usage: fedlane-server [options]\n\n");
+           "usage: fedlane-server [options]\n       fedlane-server login-link [options]    a link that signs "
+           "in to the dashboard, once\n\n");
     config_print_help(rows, NUM_ROWS);
     printf("\nOptions can be given in the environment, too, under the names in brackets. The first start "
            "writes\n"

@@ -7,6 +7,7 @@
 #define GIB (1024 * MIB)
 
 #define LIMIT_JSON_BODY          (1 * MIB)  /* a JSON request */
+#define LIMIT_LOGIN_BODY         (4 * KIB)  /* a JSON request of who has no token */
 #define LIMIT_FLEET_BODY         (16 * MIB) /* a JSON request that may speak of each device of a worker */
 #define LIMIT_JSON_DEPTH         32
 #define LIMIT_JSON_FILE          (64 * MIB) /* a spec or data file read by our own programs */

@@ -19,6 +19,7 @@ enum err api_new(const struct api_config *config, struct api **out)
     api->clock = config->clock;
     api->waiters = config->waiters;
     api->heartbeat_ms = config->heartbeat_ms;
+    api->data_dir = config->data_dir;
     api->web_dir = config->web_dir;
     atomic_init(&api->httpd, NULL);
     enum err e = arch_cache_new(&api->archs);

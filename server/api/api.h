@@ -21,6 +21,7 @@ struct api_config {
     struct clock clock;
     struct waiters *waiters;
     int64_t heartbeat_ms; /* told to workers as next_heartbeat_s */
+    const char *data_dir; /* where login links are; NULL: none are taken */
     const char *web_dir;  /* the dashboard's files are read from there; NULL: the built-in ones */
 };
 

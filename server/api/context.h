@@ -19,7 +19,7 @@ struct api {
     struct clock clock;
     struct waiters *waiters;
     int64_t heartbeat_ms;
-    const char *web_dir;
+    const char *data_dir, *web_dir;
     _Atomic(const struct httpd *) httpd;
     struct arch_cache *archs;
     struct observations *observed;

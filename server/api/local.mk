@@ -26,6 +26,9 @@ libfedlane_api_a_SOURCES = \
 	server/api/health.c \
 	server/api/heartbeat.c \
 	server/api/idempotency.c \
+	server/api/login.c \
+	server/api/login_code.c \
+	server/api/login_code.h \
 	server/api/lttb.c \
 	server/api/lttb.h \
 	server/api/metric_points.c \
@@ -76,6 +79,7 @@ noinst_LIBRARIES += libfedlane-server.a
 libfedlane_server_a_SOURCES = \
 	server/conductor.c server/conductor.h \
 	server/data_dir.c server/data_dir.h \
+	server/login_link.c server/login_link.h \
 	server/options.c server/options.h \
 	server/service.c server/service.h
 SERVER_LIBS = libfedlane-server.a libfedlane-api.a libfedlane-httpd.a libfedlane-core.a libfedlane-sqlite.a \

@@ -62,6 +62,8 @@ const struct route api_routes[] = {
     GET("token_self", V1 "/tokens/self", ANY, api_token_self, .query = NULL),
     DELETE("token_revoke", V1 "/tokens/{token}", ADMIN, api_token_revoke),
 
+    POST("login", V1 "/login", NOBODY, api_login, .body_limit = LIMIT_LOGIN_BODY),
+
     POST("worker_register", V1 "/workers", ENROLL, api_worker_register, IDEMPOTENT, FLEET),
     GET("worker_list", V1 "/workers", READER, api_worker_list, .query = PAGED),
     GET("worker_get", V1 "/workers/{worker}", READER | WORKER, api_worker_get, .query = NULL),

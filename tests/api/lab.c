@@ -24,8 +24,11 @@ void lab_clock_add(int64_t ms)
 void lab_start(struct lab *lab)
 {
     struct fault fault = FAULT_NONE;
-    struct service_config config = {
-        .clock = {.now_ms = now}, .entropy = entropy_system(), .heartbeat_ms = 1000, .web_dir = lab->web_dir};
+    struct service_config config = {.clock = {.now_ms = now},
+                                    .entropy = entropy_system(),
+                                    .heartbeat_ms = 1000,
+                                    .data_dir = lab->dir,
+                                    .web_dir = lab->web_dir};
     char path[96];
     (void)snprintf(path, sizeof path, "%s/fedlane.db", lab->dir);
     ck_assert_msg(store_sqlite_open(path, &config.store, &fault) == ERR_OK, "%s", fault.detail);
@@ -73,6 +76,7 @@ void lab_close(struct lab *lab)
     static const char *const files[] = {"fedlane.db", "fedlane.db-wal",  "fedlane.db-shm", "blobs.db-journal",
                                         "blobs.db",   "fedlane.db.lock", "blobs.db.lock"};
     lab_stop(lab);
+    (void)rmdir(path_of("%s/login", lab->dir));
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         (void)unlink(path_of("%s/%s", lab->dir, files[i]));
     ck_assert_int_eq(rmdir(lab->dir), 0);

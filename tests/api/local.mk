@@ -4,6 +4,7 @@ API_TESTS = \
 	tests/bin/test_api_access \
 	tests/bin/test_api_dashboard \
 	tests/bin/test_api_input \
+	tests/bin/test_api_login \
 	tests/bin/test_api_idempotency \
 	tests/bin/test_api_updates \
 	tests/bin/test_api_weights \
@@ -34,6 +35,10 @@ tests_bin_test_api_dashboard_LDADD = $(API_TEST_LIBS)
 tests_bin_test_api_input_SOURCES = tests/api/test_input.c $(API_LAB)
 tests_bin_test_api_input_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_api_input_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_login_SOURCES = tests/api/test_login.c $(API_LAB)
+tests_bin_test_api_login_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_login_LDADD = $(API_TEST_LIBS)
 
 tests_bin_test_api_idempotency_SOURCES = tests/api/test_idempotency.c $(API_LAB)
 tests_bin_test_api_idempotency_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
