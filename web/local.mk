@@ -5,7 +5,8 @@ WEB_CSS = \
 	web/css/base.css \
 	web/css/layout.css \
 	web/css/components.css \
-	web/css/table.css
+	web/css/table.css \
+	web/css/view_runs.css
 
 WEB_JS = \
 	web/js/dom.js \
@@ -28,6 +29,9 @@ WEB_JS = \
 	web/js/view_sign_in.js \
 	web/js/shell.js \
 	web/js/run_actions.js \
+	web/js/run_row.js \
+	web/js/runs_columns.js \
+	web/js/runs_bar.js \
 	web/js/view_runs.js \
 	web/js/main.js
 

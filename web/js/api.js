@@ -3,7 +3,7 @@
 import { ApiError, readJson, request, withQuery } from './http.js';
 import { endSession, session } from './session.js';
 
-const PAGE = 500;
+const PAGE_OF_ALL = 500;
 
 export async function call(method, path, options, read = readJson) {
     const { token } = session;
@@ -42,7 +42,7 @@ export const api = {
         const items = [];
         let cursor = null;
         do {
-            const limit = Math.min(PAGE, max - items.length);
+            const limit = Math.min(PAGE_OF_ALL, max - items.length);
             const page = await api.get(path, { query: { ...query, limit, cursor }, signal });
             items.push(...page.items);
             cursor = page.next_cursor;

@@ -4,7 +4,7 @@ import { clear, h, icon } from './dom.js';
 import { session, signOut } from './session.js';
 import { themeButton } from './theme.js';
 
-const LIVE = {
+const LIVE_TEXTS = {
     live: ['Live', 'What you see is what the server knows.'],
     behind: ['Behind', 'Events arrive late or are being caught up with: the page shows an earlier state.'],
     offline: ['Offline', 'The connection is lost. The page tries again by itself and misses nothing.'],
@@ -16,7 +16,7 @@ function liveBadge() {
     return {
         node,
         set(state) {
-            const [text, title] = LIVE[state] || ['', ''];
+            const [text, title] = LIVE_TEXTS[state] || ['', ''];
             node.hidden = !text;
             node.dataset.state = state || '';
             node.title = title;

@@ -2,7 +2,7 @@
 
 import { noteServerTime } from './time.js';
 
-const TIMEOUT_MS = 30000;
+const REQUEST_TIMEOUT_MS = 30000;
 
 export class ApiError extends Error {
     constructor({ status, code, detail, field, requestId }) {
@@ -54,7 +54,7 @@ async function problemOf(response) {
 
 function unreachable(isLate) {
     return new ApiError({ status: 0, code: isLate ? 'timeout' : 'unreachable',
-        detail: isLate ? `The server did not answer within ${TIMEOUT_MS / 1000} s.`
+        detail: isLate ? `The server did not answer within ${REQUEST_TIMEOUT_MS / 1000} s.`
             : 'The server cannot be reached. Is it running, and is the network up?' });
 }
 
@@ -86,7 +86,7 @@ export async function request(method, url, { token, body, accept, signal, header
     const timer = setTimeout(() => {
         isLate = true;
         abort();
-    }, TIMEOUT_MS);
+    }, REQUEST_TIMEOUT_MS);
     if (signal) {
         if (signal.aborted)
             abort();

@@ -1,4 +1,4 @@
-// Starting, pausing, resuming and stopping a run: which buttons there are, and what pressing them does.
+// Starting, pausing, resuming and stopping runs: which buttons there are, and what pressing them does.
 
 import { api, apiPath } from './api.js';
 import { confirmDialog } from './confirm.js';
@@ -6,15 +6,18 @@ import { h, icon } from './dom.js';
 import { session } from './session.js';
 import { toast } from './toast.js';
 
-const ACTIONS = {
+const RUN_ACTIONS = {
     start: { title: 'Start', icon: 'play', done: 'started', kind: 'primary' },
     resume: { title: 'Resume', icon: 'play', done: 'goes on', kind: 'primary' },
-    pause: { title: 'Pause', icon: 'pause', done: 'will pause after its open round',
-        ask: { title: 'Pause this run?', action: 'Pause', text: 'The open round ends as usual; no other is opened until you resume.' } },
-    stop: { title: 'Stop', icon: 'stop', done: 'stopped', kind: 'danger',
-        ask: { title: 'Stop this run for good?', action: 'Stop the run', danger: true,
-            text: 'Its open round is given up and it cannot go on later. The rounds, models and metrics that it has stay.' } },
+    pause: { title: 'Pause', icon: 'pause', done: 'pauses after its open round', ask: 'Pause',
+        text: 'The open round ends as usual; no other is opened until you resume.' },
+    stop: { title: 'Stop', icon: 'stop', done: 'stopped', kind: 'danger', ask: 'Stop', danger: true,
+        text: 'The open round is given up, and there is no going on later. The rounds, models and metrics that are there stay.' },
 };
+
+export function actionTitle(name) {
+    return RUN_ACTIONS[name].title;
+}
 
 // The names of what can be done to it now, whoever asks.
 export function possibleActions(run) {
@@ -27,35 +30,49 @@ export function possibleActions(run) {
     }
 }
 
-// → the run as it then is, or null where the person changed their mind or the server refused, which is then shown.
-export async function actOnRun(run, name) {
-    const action = ACTIONS[name];
-    if (action.ask && !(await confirmDialog({ ...action.ask, text: `${run.name || run.id}: ${action.ask.text}` })))
-        return null;
-    try {
-        const changed = await api.post(apiPath('runs', run.id, name));
-        toast(`${run.name || 'The run'} ${action.done}.`);
+function nameOf(run) {
+    return run.name || run.id;
+}
+
+function isMeant(runs, { ask, text, danger }) {
+    const what = runs.length === 1 ? `“${nameOf(runs[0])}”` : `these ${runs.length} runs`;
+    return confirmDialog({ title: `${ask} ${what}?`, action: runs.length === 1 ? `${ask} the run` : `${ask} ${runs.length} runs`, text, danger });
+}
+
+// Asks where it has to, acts on one after the other and says what came of it. → the runs that were changed, as they are now.
+export async function actOnRuns(runs, name) {
+    const action = RUN_ACTIONS[name];
+    const changed = [];
+    if (action.ask && !(await isMeant(runs, action)))
         return changed;
-    } catch (error) {
-        toast(error.detail || String(error), 'bad');
-        return null;
+    for (const run of runs) {
+        try {
+            changed.push(await api.post(apiPath('runs', run.id, name)));
+        } catch (error) {
+            toast(`${nameOf(run)}: ${error.detail || error.message}`, 'bad');
+        }
     }
+    if (changed.length)
+        toast(changed.length === 1 ? `${nameOf(changed[0])} ${action.done}.` : `${changed.length} runs: ${action.title.toLowerCase()} done.`);
+    return changed;
 }
 
 function actionButton(run, name, onDone) {
-    const { title, kind, icon: iconName } = ACTIONS[name];
+    const { title, kind, icon: iconName } = RUN_ACTIONS[name];
     const button = h('button', { type: 'button', class: ['button', kind], 'data-action': name }, icon(iconName), title);
     button.addEventListener('click', async () => {
         button.disabled = true;
-        const changed = await actOnRun(run, name);
+        const [changed] = await actOnRuns([run], name);
         button.disabled = false;
         if (changed)
             onDone(changed);
+        else
+            button.focus();
     });
     return button;
 }
 
-// The buttons for what this person may do to this run now; an empty list for viewers.
+// The buttons for what this person may do to this run now; none for viewers. onDone(run): as it is afterwards.
 export function runActionButtons(run, onDone) {
     return session.can('run') ? possibleActions(run).map((name) => actionButton(run, name, onDone)) : [];
 }

@@ -3,12 +3,12 @@
 import { ApiError, readJson, request } from './http.js';
 
 const SESSION_KEY = 'fedlane.session';
-const RIGHTS = {
+const SESSION_RIGHTS = {
     run: ['admin', 'operator'],
     revoke: ['admin'],
     token: ['admin'],
 };
-const READERS = ['admin', 'operator', 'viewer'];
+const DASHBOARD_ROLES = ['admin', 'operator', 'viewer'];
 
 let onChange = () => {};
 
@@ -21,7 +21,7 @@ export const session = {
     // Why the last session ended; the sign-in shows it.
     reason: null,
     can(action) {
-        return (RIGHTS[action] || []).includes(session.role);
+        return (SESSION_RIGHTS[action] || []).includes(session.role);
     },
 };
 
@@ -38,7 +38,7 @@ function keep() {
 }
 
 function begin(token, self) {
-    if (!READERS.includes(self.role)) {
+    if (!DASHBOARD_ROLES.includes(self.role)) {
         throw new ApiError({ status: 403, code: 'forbidden',
             detail: `This token's role is ${self.role}; the dashboard needs admin, operator or viewer.` });
     }
@@ -55,7 +55,7 @@ export function onSessionChange(f) {
 export function restoreSession() {
     try {
         const stored = JSON.parse(sessionStorage.getItem(SESSION_KEY) || 'null');
-        if (stored && typeof stored.token === 'string' && READERS.includes(stored.role))
+        if (stored && typeof stored.token === 'string' && DASHBOARD_ROLES.includes(stored.role))
             Object.assign(session, stored);
     } catch {
         // Nothing there that could be used.

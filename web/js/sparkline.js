@@ -3,12 +3,12 @@
 import { parseNumber } from './format.js';
 import { svgEl } from './dom.js';
 
-const WIDTH = 72;
-const HEIGHT = 22;
-const PAD = 3;
+const SPARK_WIDTH = 80;
+const SPARK_HEIGHT = 20;
+const SPARK_PAD = 3;
 
 // The points of each unbroken stretch; what is not a finite number is a gap. Pure.
-export function sparkPoints(values, width = WIDTH, height = HEIGHT, pad = PAD) {
+export function sparkPoints(values, width = SPARK_WIDTH, height = SPARK_HEIGHT, pad = SPARK_PAD) {
     const numbers = values.map((v) => parseNumber(v));
     const finite = numbers.filter((x) => x !== null && Number.isFinite(x));
     if (!finite.length)
@@ -30,7 +30,7 @@ export function sparkPoints(values, width = WIDTH, height = HEIGHT, pad = PAD) {
 
 // label: what it shows, for those who do not see it; the figure itself stands beside it.
 export function sparkline(values, { label, color = 'var(--c0)' } = {}) {
-    const svg = svgEl('svg', { class: 'spark', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT, vars: { ink: color },
+    const svg = svgEl('svg', { class: 'spark', viewBox: `0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}`, width: SPARK_WIDTH, height: SPARK_HEIGHT, vars: { ink: color },
         ...(label ? { role: 'img', 'aria-label': label } : { 'aria-hidden': 'true' }) });
     const stretches = sparkPoints(values || []);
     for (const points of stretches) {

@@ -4,7 +4,7 @@ import { commandBox } from './command.js';
 import { append, h, icon, svgEl } from './dom.js';
 
 // Colour and shape of each state. A shape says the same as its colour.
-const STATES = {
+const STATE_LOOKS = {
     pending: ['open', 'ring', 'pending'],
     waiting_for_devices: ['late', 'dots', 'waiting for devices'],
     running: ['completed', 'play', 'running'],
@@ -31,7 +31,7 @@ const STATES = {
     revoked: ['failed', 'cross', 'revoked'],
 };
 
-const SHAPES = {
+const STATE_SHAPES = {
     disc: { d: 'M6 1a5 5 0 110 10A5 5 0 016 1z', fill: true },
     ring: { d: 'M6 2a4 4 0 100 8 4 4 0 000-8z' },
     half: { d: 'M6 1a5 5 0 000 10zM6 2a4 4 0 110 8', fill: true, line: true },
@@ -46,8 +46,8 @@ const SHAPES = {
 
 // The mark alone, for legends.
 export function stateMark(status) {
-    const [colour, shape] = STATES[status] || ['open', 'ring'];
-    const { d, fill, line } = SHAPES[shape];
+    const [colour, shape] = STATE_LOOKS[status] || ['open', 'ring'];
+    const { d, fill, line } = STATE_SHAPES[shape];
     const mark = svgEl('svg', { viewBox: '0 0 12 12', width: 12, height: 12, 'aria-hidden': 'true', class: 'state-mark',
         vars: { st: `var(--st-${colour})` } });
     return append(mark, svgEl('path', { d, fill: fill ? 'currentColor' : 'none',
@@ -55,7 +55,7 @@ export function stateMark(status) {
 }
 
 export function stateBadge(status, text) {
-    const known = STATES[status];
+    const known = STATE_LOOKS[status];
     return h('span', { class: 'badge', 'data-status': status }, stateMark(status),
         text || (known ? known[2] : String(status).replace(/_/g, ' ')));
 }
@@ -71,16 +71,16 @@ export function emptyState({ title, text, command, action }) {
         action || null, command ? commandBox(command) : null);
 }
 
-const ADVICE = {
+const ERROR_ADVICE = {
     not_found: 'It may have been deleted, or the link is not complete.',
     forbidden: 'Your token\'s role may not see this. Sign in with another token.',
 };
 
-const RETRY_MS = 4000;
+const ERROR_RETRY_MS = 4000;
 
 function errorNode(error, retry) {
     const detail = error && (error.detail || error.message);
-    const advice = ADVICE[error && error.code];
+    const advice = ERROR_ADVICE[error && error.code];
     const again = retry ? h('button', { class: 'button', type: 'button', on: { click: retry } }, 'Try again') : null;
     const id = error && error.requestId;
     return h('div', { class: 'empty', role: 'alert' }, icon(error && error.status === 0 ? 'offline' : 'alert'),
@@ -96,7 +96,7 @@ export function errorState(error, retry) {
         setTimeout(() => {
             if (node.isConnected)
                 retry();
-        }, RETRY_MS);
+        }, ERROR_RETRY_MS);
     }
     return node;
 }

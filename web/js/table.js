@@ -25,7 +25,7 @@ export function sortRows(rows, columns, sort) {
     return valued.map((v) => v.row);
 }
 
-const FOCUSABLE = 'a[href], button, input, select, summary, [tabindex]';
+const ROW_FOCUSABLE = 'a[href], button, input, select, summary, [tabindex]';
 
 // Where the focus is, in terms that outlast the nodes.
 function focusPlace(body, rowsByKey) {
@@ -35,7 +35,7 @@ function focusPlace(body, rowsByKey) {
     const tr = active.closest('tr');
     for (const [key, entry] of rowsByKey)
         if (entry.tr === tr)
-            return { key, active, index: [...tr.querySelectorAll(FOCUSABLE)].indexOf(active) };
+            return { key, active, index: [...tr.querySelectorAll(ROW_FOCUSABLE)].indexOf(active) };
     return null;
 }
 
@@ -43,7 +43,7 @@ function restoreFocus(place, rowsByKey) {
     if (!place || document.activeElement === place.active)
         return;
     const entry = rowsByKey.get(place.key);
-    const target = entry && entry.tr.isConnected && entry.tr.querySelectorAll(FOCUSABLE)[place.index];
+    const target = entry && entry.tr.isConnected && entry.tr.querySelectorAll(ROW_FOCUSABLE)[place.index];
     if (target)
         target.focus({ preventScroll: true });
 }

@@ -3,10 +3,10 @@
 import { clear, h, icon } from './dom.js';
 
 const THEME_KEY = 'fedlane.theme';
-const NEXT = { auto: 'light', light: 'dark', dark: 'auto' };
-const ICON = { auto: 'auto', light: 'sun', dark: 'moon' };
-const NAME = { auto: 'as the system', light: 'light', dark: 'dark' };
-const system = () => window.matchMedia('(prefers-color-scheme: dark)');
+const NEXT_THEME = { auto: 'light', light: 'dark', dark: 'auto' };
+const THEME_ICON = { auto: 'auto', light: 'sun', dark: 'moon' };
+const THEME_NAME = { auto: 'as the system', light: 'light', dark: 'dark' };
+const systemTheme = () => window.matchMedia('(prefers-color-scheme: dark)');
 
 function storedTheme() {
     try {
@@ -18,7 +18,7 @@ function storedTheme() {
 }
 
 function applyTheme(choice) {
-    const theme = choice === 'auto' ? (system().matches ? 'dark' : 'light') : choice;
+    const theme = choice === 'auto' ? (systemTheme().matches ? 'dark' : 'light') : choice;
     if (document.documentElement.dataset.theme === theme)
         return;
     document.documentElement.dataset.theme = theme;
@@ -28,12 +28,12 @@ function applyTheme(choice) {
 // Pictures on a canvas listen for 'themechange' on window: their colours do not follow by themselves.
 export function startTheme() {
     applyTheme(storedTheme());
-    system().addEventListener('change', () => applyTheme(storedTheme()));
+    systemTheme().addEventListener('change', () => applyTheme(storedTheme()));
 }
 
 export function themeButton() {
     const button = h('button', { type: 'button', class: 'button quiet icon-only', on: { click: () => {
-        const choice = NEXT[storedTheme()];
+        const choice = NEXT_THEME[storedTheme()];
         try {
             localStorage.setItem(THEME_KEY, choice);
         } catch {
@@ -43,10 +43,10 @@ export function themeButton() {
         show(choice);
     } } });
     const show = (choice) => {
-        const text = `Theme: ${NAME[choice]}. Change to ${NAME[NEXT[choice]]}.`;
+        const text = `Theme: ${THEME_NAME[choice]}. Change to ${THEME_NAME[NEXT_THEME[choice]]}.`;
         button.title = text;
         button.setAttribute('aria-label', text);
-        clear(button).append(icon(ICON[choice]));
+        clear(button).append(icon(THEME_ICON[choice]));
     };
     show(storedTheme());
     return button;

@@ -3,25 +3,25 @@
 import { h, icon } from './dom.js';
 
 const STAY_MS = 5000;
-const MOST = 4;
-let region = null;
+const TOASTS_MOST = 4;
+let toastRegion = null;
 
 export function startToasts() {
-    region = h('div', { class: 'toasts', role: 'log', 'aria-live': 'polite', 'aria-label': 'Messages' });
-    return region;
+    toastRegion = h('div', { class: 'toasts', role: 'log', 'aria-live': 'polite', 'aria-label': 'Messages' });
+    return toastRegion;
 }
 
 export function toast(text, kind = 'good') {
-    if (!region)
+    if (!toastRegion)
         return;
     const close = () => node.remove();
     const node = h('div', { class: ['toast', kind], role: kind === 'bad' ? 'alert' : null },
         icon(kind === 'bad' ? 'alert' : 'check'), h('span', null, text),
         h('button', { type: 'button', class: 'button quiet icon-only', 'aria-label': 'Close the message', on: { click: close } },
             icon('close')));
-    region.append(node);
-    while (region.childElementCount > MOST)
-        region.firstElementChild.remove();
+    toastRegion.append(node);
+    while (toastRegion.childElementCount > TOASTS_MOST)
+        toastRegion.firstElementChild.remove();
     if (kind !== 'bad')
         setTimeout(close, STAY_MS);
 }

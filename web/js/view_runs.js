@@ -1,27 +1,170 @@
-// All runs in a table.
+// All runs in one table that lives: filter, sort, choose and compare.
 
-import { api } from './api.js';
-import { coalesce, h, isolated } from './dom.js';
-import { placeUrl } from './router.js';
-import { loading, runStatus, stateBadge } from './states.js';
+import { api, apiPath } from './api.js';
+import { curlLine } from './command.js';
+import { coalesce, h, icon } from './dom.js';
+import { fmtCount } from './format.js';
+import { setQuery } from './router.js';
+import { RUN_FILTERS, matchesText, rowAfter, rowOfRun } from './run_row.js';
+import { runFilter, runSelection } from './runs_bar.js';
+import { RUN_COLUMNS } from './runs_columns.js';
+import { session } from './session.js';
+import { emptyState, loading } from './states.js';
 import { dataTable } from './table.js';
-import { timeNode } from './time.js';
+import { toast } from './toast.js';
 
-const RUN_COLUMNS = [
-    { id: 'name', title: 'Run', header: true, sortValue: (r) => r.name,
-        cell: (r) => h('a', { href: placeUrl(['runs', r.id]) }, isolated(r.name || r.id)) },
-    { id: 'status', title: 'Status', sortValue: runStatus, cell: (r) => stateBadge(runStatus(r)) },
-    { id: 'rounds', title: 'Rounds', numeric: true, sortValue: (r) => r.round, cell: (r) => `${r.round} / ${r.num_rounds}` },
-    { id: 'started', title: 'Started', numeric: true, sortValue: (r) => r.started_at, cell: (r) => timeNode(r.started_at) },
-];
+const FIRST_RUNS = 100;
+const PAGE_RUNS = 500;
+const MOST_RUNS = 2000;
+const RUNS_REDRAW_MS = 400;
+const RUNS_SORT = { id: 'started', dir: 'desc' };
+
+function sortOf(text) {
+    const [id, dir] = (text || '').split('.');
+    return RUN_COLUMNS.some((c) => c.id === id) ? { id, dir: dir === 'asc' ? 'asc' : 'desc' } : RUNS_SORT;
+}
+
+function newRunButton() {
+    return session.can('run') ? h('a', { class: 'button primary', href: '#/runs/new' }, icon('plus'), 'New run') : null;
+}
+
+function noRuns() {
+    const spec = { num_rounds: 20, dataset: 'fashion', model: { input: [784], layers: [{ type: 'dense', units: 10 }] }, training: { learning_rate: 0.03 } };
+    return emptyState({ title: 'No runs yet',
+        text: session.can('run') ? 'A run trains one model over your devices. Make one here, or submit one from a shell:'
+            : 'Whoever has a token of role operator submits one so:',
+        action: newRunButton(), command: curlLine('POST', '/api/v1/runs', spec) });
+}
+
+class RunList {
+    constructor(ctx) {
+        this.ctx = ctx;
+        this.rows = new Map();
+        this.filter = { q: ctx.query.q || '', status: ctx.query.status || '' };
+        this.most = MOST_RUNS;
+        this.cursor = null;
+        this.redraw = coalesce(() => this.draw(), RUNS_REDRAW_MS, ctx.signal);
+        this.makeNodes();
+    }
+
+    makeNodes() {
+        this.count = h('p', { role: 'status' });
+        this.filterBar = runFilter(this.filter, (filter) => this.setFilter(filter));
+        this.selection = runSelection({
+            onClear: () => this.table.select([]),
+            onChanged: (runs) => {
+                runs.forEach((run) => this.put(run));
+                this.draw();
+            },
+        });
+        this.table = dataTable({ columns: RUN_COLUMNS, label: 'Runs', sort: sortOf(this.ctx.query.sort), empty: this.nothingFits(),
+            select: { label: (row) => row.name || row.id },
+            onSort: ({ id, dir }) => setQuery({ sort: id === RUNS_SORT.id && dir === RUNS_SORT.dir ? null : `${id}.${dir}` }),
+            onSelect: (ids) => this.selection.show(ids.map((id) => this.rows.get(id)).filter(Boolean)) });
+        this.older = h('button', { type: 'button', class: 'button', hidden: true, on: { click: () => this.loadOlder() } }, 'Load older runs');
+        this.node = h('div', { class: 'stack' },
+            h('div', { class: 'head' }, h('div', null, h('h1', null, 'Runs'), this.count), newRunButton()),
+            h('div', { class: 'runs-bar' }, this.filterBar.node, this.selection.node),
+            h('div', { class: 'runs' }, this.table.node), this.older);
+    }
+
+    nothingFits() {
+        return ['No run fits. ', h('button', { type: 'button', class: 'button quiet', on: { click: () => this.filterBar.clear() } }, 'Show all')];
+    }
+
+    setFilter(filter) {
+        this.filter = filter;
+        setQuery({ q: filter.q || null, status: filter.status || null });
+        this.table.showFirstPage();
+        this.draw();
+    }
+
+    put(run) {
+        const row = rowOfRun(run);
+        const former = this.rows.get(row.id);
+        if (former && !run.sparklines)
+            Object.assign(row, { losses: former.losses, accuracies: former.accuracies });
+        this.rows.set(row.id, row);
+    }
+
+    // One page; keeps where the next one begins.
+    async page(limit, cursor) {
+        const page = await api.get('/api/v1/runs', { query: { limit, cursor }, signal: this.ctx.signal });
+        page.items.forEach((run) => this.put(run));
+        this.cursor = page.next_cursor;
+    }
+
+    async load() {
+        const former = this.rows;
+        this.rows = new Map();
+        try {
+            await this.page(FIRST_RUNS, null);
+        } catch (error) {
+            this.rows = former;
+            throw error;
+        }
+        this.draw();
+        this.loadRest().catch((error) => this.ctx.signal.aborted || toast(`Older runs could not be read: ${error.message}`, 'bad'));
+    }
+
+    // The first page stands already; the others come when they come.
+    async loadRest() {
+        while (this.cursor && this.rows.size < this.most) {
+            await this.page(PAGE_RUNS, this.cursor);
+            this.draw();
+        }
+        this.older.hidden = !this.cursor;
+    }
+
+    async loadOlder() {
+        this.most = this.rows.size + MOST_RUNS;
+        this.older.disabled = true;
+        await this.loadRest().catch((error) => toast(error.message, 'bad'));
+        this.older.disabled = false;
+    }
+
+    draw() {
+        const { host } = this.ctx;
+        const shown = this.rows.size ? this.node : this.none || (this.none = h('div', null, h('h1', null, 'Runs'), noRuns()));
+        if (!shown.isConnected)
+            host.replaceChildren(shown);
+        if (!this.rows.size)
+            return;
+        const fits = RUN_FILTERS[this.filter.status] || (() => true);
+        const rows = [...this.rows.values()].filter((row) => fits(row) && (!this.filter.q || matchesText(row, this.filter.q)));
+        const active = [...this.rows.values()].filter(RUN_FILTERS.active).length;
+        const all = `${fmtCount(this.rows.size)}${this.cursor ? '+' : ''} run${this.rows.size === 1 ? '' : 's'}`;
+        const words = `${rows.length === this.rows.size ? all : `${fmtCount(rows.length)} of ${all}`}, ${active ? fmtCount(active) : 'none'} active`;
+        if (this.count.textContent !== words)
+            this.count.textContent = words;
+        this.table.update(rows);
+    }
+
+    onEvent(event) {
+        const row = this.rows.get(event.run_id);
+        const after = row ? rowAfter(row, event) : event.type === 'run_created' ? null : row;
+        if (after === row)
+            return;
+        if (after === null) {
+            this.fetchOne(event.run_id);
+        } else {
+            this.rows.set(after.id, after);
+            this.redraw();
+        }
+    }
+
+    async fetchOne(id) {
+        try {
+            this.put(await api.get(apiPath('runs', id), { signal: this.ctx.signal }));
+            this.redraw();
+        } catch {
+            // It comes with the next event of the run, or with the next look at the list.
+        }
+    }
+}
 
 export function viewRuns(ctx) {
-    const table = dataTable({ columns: RUN_COLUMNS, label: 'Runs' });
-    ctx.host.append(loading());
-    const load = async () => {
-        table.update(await api.all('/api/v1/runs', { signal: ctx.signal, max: 500 }));
-        if (!table.node.isConnected)
-            ctx.host.replaceChildren(h('div', { class: 'head' }, h('h1', null, 'Runs')), table.node);
-    };
-    ctx.follow({ load, onEvent: coalesce(() => load().catch(() => {}), 1000, ctx.signal) });
+    const list = new RunList(ctx);
+    ctx.host.append(loading('Loading the runs…'));
+    ctx.follow({ load: () => list.load(), onEvent: (event) => list.onEvent(event) });
 }

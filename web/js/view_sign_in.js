@@ -4,7 +4,7 @@ import { commandBox } from './command.js';
 import { h, icon } from './dom.js';
 import { signIn } from './session.js';
 
-const TITLES = {
+const SIGN_IN_TITLES = {
     token_expired: 'Your token has expired',
     token_revoked: 'Your token was revoked',
     unauthorized: 'The server does not know this token',
@@ -13,7 +13,7 @@ const TITLES = {
 
 function reasonNote(error) {
     return h('div', { class: 'note bad', role: 'alert' }, icon('alert'),
-        h('div', null, h('strong', null, TITLES[error.code] || 'Signing in did not work'), h('p', null, error.detail || error.message)));
+        h('div', null, h('strong', null, SIGN_IN_TITLES[error.code] || 'Signing in did not work'), h('p', null, error.detail || error.message)));
 }
 
 export function viewSignIn({ host, reason }) {
