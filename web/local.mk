@@ -6,6 +6,7 @@ WEB_CSS = \
 	web/css/layout.css \
 	web/css/components.css \
 	web/css/table.css \
+	web/css/form.css \
 	web/css/view_runs.css
 
 WEB_JS = \
@@ -33,6 +34,14 @@ WEB_JS = \
 	web/js/runs_columns.js \
 	web/js/runs_bar.js \
 	web/js/view_runs.js \
+	web/js/pretty_json.js \
+	web/js/schema.js \
+	web/js/schema_check.js \
+	web/js/fields.js \
+	web/js/form.js \
+	web/js/model_helper.js \
+	web/js/model_field.js \
+	web/js/view_new_run.js \
 	web/js/main.js
 
 EXTRA_DIST += build-aux/join-modules web/README.md web/package.json web/index.html $(WEB_CSS) $(WEB_JS)

@@ -87,12 +87,13 @@ export function isolated(text) {
     return h('bdi', null, text);
 }
 
-// '12.3 kB' as a number and a muted unit. A text without a space has no unit.
+// '12.3 kB', '2 min 5 s': numbers, and their units muted.
 export function quantity(text) {
-    const at = text.lastIndexOf(' ');
-    if (at < 0 || !/[\d∞]/.test(text))
-        return h('span', { class: 'num' }, text);
-    return h('span', { class: 'num' }, text.slice(0, at), h('span', { class: 'unit' }, ` ${text.slice(at + 1)}`));
+    const parts = text.split(' ').map((word, i) => {
+        const spaced = i ? ` ${word}` : word;
+        return /[\d∞–]|^NaN$/.test(word) ? spaced : h('span', { class: 'unit' }, spaced);
+    });
+    return h('span', { class: 'num' }, parts);
 }
 
 // f, at most once in `ms`; the last call is never lost. After the signal's end it is not called any more.

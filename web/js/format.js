@@ -115,6 +115,12 @@ export function fmtDuration(value) {
     return pair(Math.floor(hours / 24), 'd', hours % 24, 'h');
 }
 
+// A clause as a sentence: 'must be positive' as 'Must be positive.'
+export function sentence(text) {
+    const trimmed = text.trim();
+    return trimmed && `${trimmed[0].toUpperCase()}${trimmed.slice(1)}${/[.!?…:]$/.test(trimmed) ? '' : '.'}`;
+}
+
 // The first eight digits of an id differ between runs of one minute only by chance: the last ones tell them apart.
 export function shortId(id) {
     return typeof id === 'string' && id.length > 12 ? `…${id.slice(-8)}` : String(id);

@@ -3,6 +3,7 @@
 import { restoreSession } from './session.js';
 import { startShell } from './shell.js';
 import { startTheme } from './theme.js';
+import { viewNewRun } from './view_new_run.js';
 import { viewRuns } from './view_runs.js';
 
 const NAV = [
@@ -16,6 +17,7 @@ const NAV = [
 const ROUTES = [
     { pattern: '/', nav: 'runs', title: 'Runs', view: viewRuns },
     { pattern: '/runs', nav: 'runs', title: 'Runs', view: viewRuns },
+    { pattern: '/runs/new', nav: 'runs', title: 'New run', view: viewNewRun },
     { pattern: '/login/:code', isLogin: true },
 ];
 

@@ -1,6 +1,6 @@
 // Times as people say them, renewed while they stand on the page; the absolute one on hover.
 
-import { h } from './dom.js';
+import { clear, h, quantity } from './dom.js';
 import { fmtDuration } from './format.js';
 
 const RENEW_MS = 5000;
@@ -56,8 +56,8 @@ function renewTimes() {
         return;
     for (const node of document.querySelectorAll('time[data-renew]')) {
         const text = textOf(node);
-        if (node.firstChild && node.firstChild.data !== text)
-            node.firstChild.data = text;
+        if (node.textContent !== text)
+            clear(node).append(quantity(text));
     }
 }
 
@@ -67,7 +67,7 @@ function renewed(iso, kind) {
     if (!renewing)
         renewing = setInterval(renewTimes, RENEW_MS);
     const node = h('time', { datetime: iso, title: absoluteTime(iso), 'data-renew': kind, class: 'num' });
-    node.append(textOf(node));
+    node.append(quantity(textOf(node)));
     return node;
 }
 
