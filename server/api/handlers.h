@@ -31,6 +31,8 @@ route_handler api_run_create, api_run_list, api_run_get, api_run_config;
 route_handler api_run_start, api_run_pause, api_run_resume, api_run_stop;
 /* rounds.c */
 route_handler api_round_list, api_round_get, api_round_tasks;
+/* work.c */
+route_handler api_run_work;
 /* metrics.c */
 route_handler api_metrics;
 /* events.c */

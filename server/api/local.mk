@@ -65,6 +65,7 @@ libfedlane_api_a_SOURCES = \
 	server/api/upload.c \
 	server/api/upload.h \
 	server/api/weights.c \
+	server/api/work.c \
 	server/api/workers.c
 nodist_libfedlane_api_a_SOURCES = server/api/openapi_files.c
 
@@ -88,3 +89,7 @@ SERVER_LIBS = libfedlane-server.a libfedlane-api.a libfedlane-httpd.a libfedlane
 bin_PROGRAMS += bin/fedlane-server
 bin_fedlane_server_SOURCES = server/main.c
 bin_fedlane_server_LDADD = $(SERVER_LIBS)
+
+noinst_PROGRAMS += bench/fill_runs
+bench_fill_runs_SOURCES = bench/fill_runs.c
+bench_fill_runs_LDADD = $(SERVER_LIBS)

@@ -38,7 +38,8 @@ enum err api_login(void *ctx, struct request *rq, struct fault *fault)
     enum err e = json_spec_parse(request_json(rq), login_fields, 1, JSON_REFUSE_UNKNOWN, "",
                                  request_arena(rq), &body, fault);
     if (e == ERR_OK && !api->data_dir)
-        e = fault_set(fault, ERR_UNAUTHORIZED, NULL, "This server takes no login links; sign in with a token.");
+        e = fault_set(fault, ERR_UNAUTHORIZED, NULL,
+                      "This server takes no login links; sign in with a token.");
     if (e == ERR_OK)
         e = reply_header(rq, "Cache-Control", "no-store");
     int64_t now_ms = clock_now_ms(&api->clock);

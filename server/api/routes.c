@@ -117,6 +117,8 @@ const struct route api_routes[] = {
     GET("round_get", V1 "/runs/{run}/rounds/{round}", READER, api_round_get, .query = NULL),
     GET("round_task_list", V1 "/runs/{run}/rounds/{round}/tasks", READER, api_round_tasks,
         .query = NAMES("limit", "cursor", "status", "type")),
+    GET("run_work", V1 "/runs/{run}/work", READER, api_run_work,
+        .query = NAMES("limit", "cursor", "since_round")),
     GET("metric_list", V1 "/runs/{run}/metrics", READER, api_metrics,
         .query = NAMES("limit", "cursor", "name", "device", "since_round", "max_points")),
     GET("run_event_list", V1 "/runs/{run}/events", READER, api_run_events,

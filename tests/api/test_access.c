@@ -271,7 +271,8 @@ START_TEST(test_no_reply_shows_secrets)
     scene_open(&s);
     for (size_t i = 0; i < api_num_routes; i++) {
         const struct route *r = &api_routes[i];
-        if (r->method != HTTP_GET || strstr(r->path, "events") || strstr(r->path, "openapi"))
+        if (r->method != HTTP_GET || strstr(r->path, "events") || strstr(r->path, "openapi") ||
+            strstr(r->path, "/assets/"))
             continue;
         struct http_answer a = ask(&s, r, s.lab.admin);
         ck_assert_msg(a.status == 200, "%s: %d %s", r->operation_id, a.status, a.body);

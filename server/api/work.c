@@ -1,0 +1,126 @@
+/* GET /runs/{run}/work: who did how much in which round, compact enough to draw thousands of rounds. The text
+ * is written straight: as a tree of JSON values a page would take longer to build than to read. */
+#include "server/api/handlers.h"
+#include "server/api/page.h"
+#include "server/api/run_json.h"
+#include "server/core/names.h"
+
+#define MAX_CELLS 20000 /* of a page; the round that reaches it is the page's last */
+
+struct work_look {
+    struct reading r; /* first: reads take it */
+    struct page page;
+    size_t num_cells;
+    struct buf out;
+};
+
+static const char *cell_state(const struct task_row *t)
+{
+    switch (t->status) {
+    case TASK_READY:
+    case TASK_CLAIMED:
+        return "open";
+    case TASK_COMPLETED:
+        return t->is_partial ? "partial" : "completed";
+    default:
+        return task_status_name(t->status);
+    }
+}
+
+static enum err put_cells(struct buf *out, const struct task_row *rows, size_t n)
+{
+    enum err e = ERR_OK;
+    for (size_t i = 0; i < n && e == ERR_OK; i++)
+        e = buf_printf(out, "%s[%lld,\"%s\",%lld,%lld]", i ? "," : "", (long long)rows[i].ordinal,
+                       cell_state(&rows[i]), (long long)rows[i].steps_done,
+                       (long long)rows[i].steps_assigned);
+    return e;
+}
+
+/* No name in here needs escaping. */
+static enum err put_round(struct buf *out, const struct round_row *round, const struct task_row *rows,
+                          size_t n)
+{
+    const char *outcome = round_outcome_name(round->outcome), *quote = outcome[0] ? "\"" : "";
+    enum err e =
+        buf_printf(out, "{\"round\":%lld,\"type\":\"%s\",\"status\":\"%s\",\"outcome\":%s%s%s,\"cells\":[",
+                   (long long)round->n, round_type_name(round->type), round_status_name(round->status), quote,
+                   outcome[0] ? outcome : "null", quote);
+    if (e == ERR_OK)
+        e = put_cells(out, rows, n);
+    return e == ERR_OK ? buf_puts(out, "]}") : e;
+}
+
+/* One round after the other: what was read for one is dropped before the next. */
+static enum err add_round(struct work_look *look, struct store_txn *txn, const struct round_row *round,
+                          struct arena *arena)
+{
+    struct task_row *rows;
+    size_t n;
+    enum err e = store_find(txn, QUERY_TASKS_BY_ROUND, arena, 0, &rows, &n, store_text(round->run_id),
+                            store_int(round->n), store_any, store_int(TASK_TRAIN));
+    if (e == ERR_OK)
+        e = put_round(&look->out, round, rows, n);
+    if (e == ERR_OK)
+        look->num_cells += n;
+    arena_clear(arena);
+    return e;
+}
+
+static enum err read_work(struct store_txn *txn, void *arg)
+{
+    struct work_look *look = arg;
+    struct run_row run;
+    struct round_row *rounds;
+    size_t n, sent = 0;
+    enum err e = run_of_path(&look->r, txn, &run);
+    if (e == ERR_OK)
+        e = store_find(txn, QUERY_ROUNDS, look->r.arena, look->page.limit + 1, &rounds, &n,
+                       store_text(run.id), page_after_number(&look->page));
+    if (e == ERR_OK)
+        e = buf_puts(&look->out, "{\"items\":[");
+    struct arena arena = ARENA_INIT(LIMIT_REQUEST_ARENA);
+    while (e == ERR_OK && sent < n && sent < (size_t)look->page.limit && look->num_cells < MAX_CELLS) {
+        e = sent ? buf_puts(&look->out, ",") : ERR_OK;
+        if (e == ERR_OK)
+            e = add_round(look, txn, &rounds[sent++], &arena);
+    }
+    arena_release(&arena);
+    if (e == ERR_OK && sent < n)
+        e = buf_printf(&look->out, "],\"next_cursor\":\"%lld\"}", (long long)rounds[sent - 1].n);
+    else if (e == ERR_OK)
+        e = buf_puts(&look->out, "],\"next_cursor\":null}");
+    return e;
+}
+
+/* since_round is where the first page begins; a cursor is the last round that was sent. */
+static enum err read_question(struct work_look *look, struct fault *fault)
+{
+    int64_t since;
+    enum err e = page_read_number(look->r.rq, &look->page, fault);
+    if (e == ERR_OK)
+        e = request_query_int(look->r.rq, "since_round", 0, LIMIT_ROUNDS, 0, &since, fault);
+    if (e == ERR_OK && !look->page.text && since > 0)
+        look->page.number = since - 1;
+    return e;
+}
+
+enum err api_run_work(void *ctx, struct request *rq, struct fault *fault)
+{
+    struct api *api = ctx;
+    struct work_look look = {
+        .r = {.api = api, .rq = rq, .arena = request_arena(rq), .fault = fault},
+        .out = BUF_INIT(LIMIT_JSON_REPLY),
+    };
+    char *text;
+    size_t len;
+    enum err e = read_question(&look, fault);
+    if (e == ERR_OK)
+        e = api->store->ops->read(api->store, read_work, &look);
+    if (e == ERR_OK)
+        e = buf_take(&look.out, &text, &len);
+    if (e == ERR_OK)
+        e = reply_bytes_take(rq, 200, MEDIA_JSON, text, len);
+    buf_release(&look.out);
+    return api_failure(fault, e);
+}
