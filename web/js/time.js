@@ -26,11 +26,12 @@ export function relativeTime(ms) {
         return '–';
     if (Math.abs(ms) < 5000)
         return 'just now';
-    const s = Math.round(Math.abs(ms) / 1000);
-    const size = s < 60 ? `${s} s`
-        : s < 3600 ? `${Math.round(s / 60)} min`
-            : s < 86400 ? `${Math.round(s / 3600)} h`
-                : `${Math.round(s / 86400)} d`;
+    const units = [['s', 60], ['min', 60], ['h', 24], ['d', Infinity]];
+    let n = Math.round(Math.abs(ms) / 1000);
+    let i = 0;
+    while (n >= units[i][1])
+        n = Math.round(n / units[i++][1]);
+    const size = `${n} ${units[i][0]}`;
     return ms < 0 ? `in ${size}` : `${size} ago`;
 }
 
