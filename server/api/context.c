@@ -46,13 +46,17 @@ enum err api_refuse_fields(struct request *rq, struct fault *fault)
 
 enum err api_reply_read(void *ctx, struct request *rq, store_fn fn, struct fault *fault)
 {
-    struct api *api = ctx;
-    struct reading r = {.api = api, .rq = rq, .arena = request_arena(rq), .fault = fault};
-    enum err e = api->store->ops->read(api->store, fn, &r);
+    struct reading r = {.api = ctx, .rq = rq, .arena = request_arena(rq), .fault = fault};
+    return api_reply_reading(&r, fn);
+}
+
+enum err api_reply_reading(struct reading *r, store_fn fn)
+{
+    enum err e = r->api->store->ops->read(r->api->store, fn, r);
     if (e == ERR_OK)
-        return reply_json(rq, 200, r.out);
-    json_decref(r.out);
-    return api_failure(fault, e);
+        return reply_json(r->rq, 200, r->out);
+    json_decref(r->out);
+    return api_failure(r->fault, e);
 }
 
 enum err api_get(struct store_txn *txn, enum record_kind kind, struct arena *arena, void *row,

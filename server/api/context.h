@@ -45,6 +45,8 @@ struct reading {
 };
 /* Runs fn(txn, struct reading *) and replies with what it made. */
 enum err api_reply_read(void *ctx, struct request *rq, store_fn fn, struct fault *fault) MUST_CHECK;
+/* The same where fn needs more: `r` is the first member of what it gets. */
+enum err api_reply_reading(struct reading *r, store_fn fn) MUST_CHECK;
 
 /* One row by the key columns that are set in `row`. ERR_NOT_FOUND says "There is no <what> <id>.". */
 enum err api_get(struct store_txn *txn, enum record_kind kind, struct arena *arena, void *row,

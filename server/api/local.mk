@@ -57,6 +57,8 @@ libfedlane_api_a_SOURCES = \
 	server/api/run_json.c \
 	server/api/run_json.h \
 	server/api/runs.c \
+	server/api/sparkline.c \
+	server/api/sparkline.h \
 	server/api/task_json.c \
 	server/api/task_json.h \
 	server/api/tasks.c \

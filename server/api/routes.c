@@ -105,7 +105,7 @@ const struct route api_routes[] = {
 
     POST("run_create", V1 "/runs", RUNNER, api_run_create, IDEMPOTENT),
     GET("run_list", V1 "/runs", READER, api_run_list,
-        .query = NAMES("limit", "cursor", "experiment", "status")),
+        .query = NAMES("limit", "cursor", "experiment", "status", "sparkline")),
     GET("run_get", V1 "/runs/{run}", READER, api_run_get, .query = NULL),
     POST("run_start", V1 "/runs/{run}/start", RUNNER, api_run_start, IDEMPOTENT, OPTIONAL),
     POST("run_pause", V1 "/runs/{run}/pause", RUNNER, api_run_pause, IDEMPOTENT, OPTIONAL),

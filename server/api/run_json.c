@@ -4,14 +4,19 @@
 #include "server/api/fields.h"
 #include "server/core/names.h"
 
-/* The open round has none until its evaluation is in, so the one before may be the newest that has. */
+/* The open round has none until its evaluation is in, so one before may be the newest that has: of those next
+ * to it, or of those that `every` says. */
 static enum err newest_metrics(struct store_txn *txn, struct arena *arena, const struct run_row *run,
-                               struct round_row *out)
+                               int64_t every, struct round_row *out)
 {
+    int64_t evaluated = run->round / every * every;
+    const int64_t tried[] = {run->round, run->round - 1, run->round - 2, evaluated, evaluated - every};
     record_init(RECORD_ROUND, out);
-    for (int64_t n = run->round; n >= 0 && n >= run->round - 2; n--) {
+    for (size_t i = 0; i < sizeof tried / sizeof tried[0]; i++) {
+        if (tried[i] < 0 || (i >= 3 && tried[i] >= tried[2]))
+            continue;
         out->run_id = run->id;
-        out->n = n;
+        out->n = tried[i];
         enum err e = store_get(txn, RECORD_ROUND, arena, out);
         if (e == ERR_OK && out->metrics[0] && !str_eq(out->metrics, "{}"))
             return ERR_OK;
@@ -20,6 +25,13 @@ static enum err newest_metrics(struct store_txn *txn, struct arena *arena, const
         record_init(RECORD_ROUND, out);
     }
     return ERR_OK;
+}
+
+int64_t run_json_every(const json_t *run)
+{
+    const json_t *evaluation = json_object_get(json_object_get(run, "config"), "evaluation");
+    int64_t every = json_integer_value(json_object_get(evaluation, "every"));
+    return every < 1 ? 1 : every;
 }
 
 static json_t *metrics_json(const struct round_row *round)
@@ -48,8 +60,6 @@ static void put_progress(struct obj *o, const struct run_row *run)
 json_t *run_json(struct store_txn *txn, struct arena *arena, const struct run_row *run)
 {
     struct round_row newest;
-    if (newest_metrics(txn, arena, run, &newest) != ERR_OK)
-        return NULL;
     struct obj o = obj_new();
     obj_text(&o, "id", run->id);
     obj_text(&o, "experiment_id", run->experiment_id);
@@ -57,9 +67,10 @@ json_t *run_json(struct store_txn *txn, struct arena *arena, const struct run_ro
     obj_text(&o, "dataset", run->dataset);
     obj_int(&o, "seed", run->seed);
     put_progress(&o, run);
-    obj_take(&o, "metrics", metrics_json(&newest));
     obj_raw(&o, "spec", run->spec);
     obj_raw(&o, "config", run->config);
+    bool is_found = newest_metrics(txn, arena, run, run_json_every(o.json), &newest) == ERR_OK;
+    obj_take(&o, "metrics", is_found ? metrics_json(&newest) : NULL);
     obj_int(&o, "last_event", run->last_event);
     obj_text_or_null(&o, "created_by", run->created_by);
     obj_time(&o, "created_at", run->created_at);

@@ -3,6 +3,7 @@
 #include "server/api/mutation.h"
 #include "server/api/page.h"
 #include "server/api/run_json.h"
+#include "server/api/sparkline.h"
 #include "server/core/names.h"
 
 /* ---- what changes a run ---- */
@@ -113,9 +114,22 @@ enum err api_run_get(void *ctx, struct request *rq, struct fault *fault)
     return api_reply_read(ctx, rq, read_run, fault);
 }
 
+#define MAX_RUNS_WITH_LINES 200 /* of a page: each costs two look-ups a value */
+
+struct runs_look {
+    struct reading r;  /* first: reads take it */
+    int64_t sparkline; /* 0: none */
+};
+
 static json_t *render_row(struct reading *r, struct store_txn *txn, const void *row)
 {
-    return run_json(txn, r->arena, row);
+    const struct runs_look *look = (const struct runs_look *)r;
+    json_t *json = run_json(txn, r->arena, row);
+    if (json && look->sparkline && sparklines_put(txn, row, look->sparkline, json) != ERR_OK) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
 }
 
 /* ?experiment= takes an id or a name. A name that nobody uses gives an empty list, as any filter does. */
@@ -136,10 +150,15 @@ static enum err experiment_filter(struct reading *r, struct store_txn *txn, stru
 
 static enum err read_runs(struct store_txn *txn, void *arg)
 {
-    struct reading *r = arg;
+    struct runs_look *look = arg;
+    struct reading *r = &look->r;
     struct page page;
     struct store_value args[3] = {store_any, store_any, store_any};
     enum err e = page_read_id(r->rq, &page, r->fault);
+    if (e == ERR_OK)
+        e = request_query_int(r->rq, "sparkline", 2, MAX_SPARKLINE, 0, &look->sparkline, r->fault);
+    if (e == ERR_OK && look->sparkline && page.limit > MAX_RUNS_WITH_LINES)
+        page.limit = MAX_RUNS_WITH_LINES;
     if (e == ERR_OK)
         e = experiment_filter(r, txn, &args[0]);
     if (e != ERR_OK)
@@ -164,5 +183,6 @@ static enum err read_runs(struct store_txn *txn, void *arg)
 
 enum err api_run_list(void *ctx, struct request *rq, struct fault *fault)
 {
-    return api_reply_read(ctx, rq, read_runs, fault);
+    struct runs_look look = {.r = {.api = ctx, .rq = rq, .arena = request_arena(rq), .fault = fault}};
+    return api_reply_reading(&look.r, read_runs);
 }

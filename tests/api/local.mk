@@ -12,6 +12,7 @@ API_TESTS = \
 	tests/bin/test_api_resources \
 	tests/bin/test_api_events \
 	tests/bin/test_api_work \
+	tests/bin/test_api_sparkline \
 	tests/bin/test_lttb \
 	tests/bin/test_options \
 	tests/bin/test_data_dir
@@ -68,6 +69,10 @@ tests_bin_test_api_events_LDADD = $(API_TEST_LIBS)
 tests_bin_test_api_work_SOURCES = tests/api/test_work.c $(API_LAB)
 tests_bin_test_api_work_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_api_work_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_sparkline_SOURCES = tests/api/test_sparkline.c $(API_LAB)
+tests_bin_test_api_sparkline_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_sparkline_LDADD = $(API_TEST_LIBS)
 
 tests_bin_test_lttb_SOURCES = tests/unit/api/test_lttb.c tests/support/unit.h
 tests_bin_test_lttb_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
