@@ -47,7 +47,7 @@ function roundsCell(row) {
 }
 
 function courseCell(text, values) {
-    return h('span', { class: 'course' }, quantity(text), sparkline(values, { color: 'var(--muted)' }));
+    return h('span', { class: 'course' }, quantity(text), values.length ? sparkline(values, { color: 'var(--muted)' }) : null);
 }
 
 function devicesCell(row) {

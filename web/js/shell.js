@@ -5,7 +5,7 @@ import { clear, h } from './dom.js';
 import { makeHeader } from './header.js';
 import { isAbort } from './http.js';
 import { startRouter } from './router.js';
-import { endSession, exchange, onSessionChange, session } from './session.js';
+import { exchange, onSessionChange, session } from './session.js';
 import { emptyState, errorState, loading } from './states.js';
 import { openStream } from './stream.js';
 import { serverNow } from './time.js';
@@ -14,6 +14,7 @@ import { viewSignIn } from './view_sign_in.js';
 
 const STREAM_PATIENCE_MS = 1000;
 const EARLY_MOST = 5000;
+const TOKEN_CHECK_MS = 60000;
 
 // Snapshot and events as one. load() is called once the stream is open, so whatever happens after it comes as an
 // event; again where the stream had to begin anew. Events that come while it works are given to onEvent after it.
@@ -102,12 +103,19 @@ class Shell {
 
     onSession() {
         this.header.showSession();
-        clearTimeout(this.expiry);
-        const left = Date.parse(session.expiresAt || '') - serverNow();
-        // The request finds out, and the session ends with the server's own words.
-        if (session.token && left < 2 ** 31)
-            this.expiry = setTimeout(() => api.get('/api/v1/tokens/self').catch(() => {}), Math.max(0, left) + 1000);
+        this.watchToken();
         this.router.visit();
+    }
+
+    // A page that only listens would not learn that its token has ended: it asks now and then, and when it should expire. The
+    // session then ends with the server's own words.
+    watchToken() {
+        clearTimeout(this.expiry);
+        if (!session.token)
+            return;
+        const left = Date.parse(session.expiresAt || '') - serverNow() + 1000;
+        const wait = left > 0 && left < TOKEN_CHECK_MS ? left : TOKEN_CHECK_MS;
+        this.expiry = setTimeout(() => api.get('/api/v1/tokens/self').catch(() => {}).finally(() => this.watchToken()), wait);
     }
 
     setTitle(text) {
@@ -188,16 +196,18 @@ class Shell {
         } };
     }
 
-    // The code works once: it leaves the link and the history before it is used.
+    // The code works once: it leaves the link and the history before it is used. Who is signed in already stays so where it
+    // does not work any more.
     async login(code) {
         history.replaceState(null, '', '#/runs');
-        this.begin().append(loading('Signing in…'));
-        endSession(null);
         this.begin().append(loading('Signing in…'));
         try {
             await exchange(code);
         } catch (error) {
-            session.reason = error;
+            if (session.token)
+                toast(error.message, 'bad');
+            else
+                session.reason = Object.assign(error, { title: 'The link did not sign you in' });
             this.router.visit();
         }
     }

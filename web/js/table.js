@@ -52,7 +52,7 @@ class DataTable {
     // columns: {id, title, numeric, cell(row), sortValue(row), header, hint}; header: the cell names its row.
     // select: {label(row), max}; empty: what stands where there are no rows; label: the table's name.
     constructor({ columns, rows = [], key = (row) => row.id, sort = null, select = null, onSort, onSelect, label, empty,
-        pageSize = 100 }) {
+        pageSize = 50 }) {
         Object.assign(this, { columns, key, sort, select, onSort, onSelect, pageSize, page: 0, rows: [] });
         this.empty = empty || 'Nothing here.';
         this.selected = new Set();
