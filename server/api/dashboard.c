@@ -23,12 +23,32 @@ static const struct asset {
                                                          {"chart.js", "text/javascript; charset=utf-8"},
 };
 
-static const struct embedded_file *embedded(const char *name)
+/* The file of this name and ending, as "app.js" and ".gz". */
+static const struct embedded_file *embedded(const char *name, const char *ending)
 {
+    size_t n = strlen(name);
     for (size_t i = 0; i < web_files_count; i++)
-        if (str_eq(web_files[i].name, name))
+        if (strncmp(web_files[i].name, name, n) == 0 && str_eq(web_files[i].name + n, ending))
             return &web_files[i];
     return NULL;
+}
+
+static enum err reply_embedded(struct request *rq, const struct asset *asset, struct fault *fault)
+{
+    char sha256[SHA256_HEX_SIZE];
+    const struct embedded_file *packed =
+        request_accepts_coding(rq, "gzip") ? embedded(asset->name, ".gz") : NULL;
+    const struct embedded_file *file = packed ? packed : embedded(asset->name, "");
+    if (!file)
+        return fault_set(fault, ERR_NOT_FOUND, NULL,
+                         "This server was built without %s. Install libjs-chart.js and build it anew.",
+                         asset->name);
+    enum err e = reply_header(rq, "Vary", "Accept-Encoding");
+    if (e == ERR_OK && packed)
+        e = reply_header(rq, "Content-Encoding", "gzip");
+    if (e == ERR_OK)
+        e = sha256_hex(file->data, file->size, sha256);
+    return e == ERR_OK ? reply_static(rq, asset->media_type, file->data, file->size, sha256) : e;
 }
 
 /* With --web-dir: as the file is now, so that a reload shows what was just changed. */
@@ -59,16 +79,7 @@ static enum err reply_asset(struct api *api, struct request *rq, const struct as
         e = reply_header(rq, "Cache-Control", "no-cache");
     if (e != ERR_OK)
         return e;
-    if (api->web_dir)
-        return reply_from_dir(rq, api->web_dir, asset, fault);
-    const struct embedded_file *file = embedded(asset->name);
-    if (!file)
-        return fault_set(fault, ERR_NOT_FOUND, NULL,
-                         "This server was built without %s. Install libjs-chart.js and build it anew.",
-                         asset->name);
-    char sha256[SHA256_HEX_SIZE];
-    e = sha256_hex(file->data, file->size, sha256);
-    return e == ERR_OK ? reply_static(rq, asset->media_type, file->data, file->size, sha256) : e;
+    return api->web_dir ? reply_from_dir(rq, api->web_dir, asset, fault) : reply_embedded(rq, asset, fault);
 }
 
 enum err api_page(void *ctx, struct request *rq, struct fault *fault)

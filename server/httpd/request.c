@@ -156,19 +156,29 @@ static bool quality_is_positive(const char *params, size_t n)
     return true;
 }
 
-bool request_accepts(const struct request *rq, const char *media_type)
+/* A comma-separated list with qualities: of Accept, of Accept-Encoding. */
+static bool list_accepts(const char *at, const char *item)
 {
-    const char *at = request_header(rq, "Accept");
-    size_t len = strlen(media_type);
+    size_t len = strlen(item);
     while (at && *at) {
         at += strspn(at, ", \t");
         size_t n = strcspn(at, ",");
-        if (n >= len && strncasecmp(at, media_type, len) == 0 &&
+        if (n >= len && strncasecmp(at, item, len) == 0 &&
             (n == len || at[len] == ';' || at[len] == ' ' || at[len] == '\t'))
             return quality_is_positive(at + len, n - len);
         at += n;
     }
     return false;
+}
+
+bool request_accepts(const struct request *rq, const char *media_type)
+{
+    return list_accepts(request_header(rq, "Accept"), media_type);
+}
+
+bool request_accepts_coding(const struct request *rq, const char *coding)
+{
+    return list_accepts(request_header(rq, "Accept-Encoding"), coding);
 }
 
 const char *request_media_type(const struct request *rq)

@@ -35,6 +35,8 @@ enum err request_wait_ms(const struct request *rq, int64_t *out_ms, struct fault
 const char *request_header(const struct request *rq, const char *name);
 /* True when Accept names this media type itself ("text/csv"), with a q that is not 0. */
 bool request_accepts(const struct request *rq, const char *media_type);
+/* The same of Accept-Encoding and a content coding ("gzip"). */
+bool request_accepts_coding(const struct request *rq, const char *coding);
 /* The media type of the body, lower case, without its parameters; "" when absent. */
 const char *request_media_type(const struct request *rq);
 #define REQUEST_LENGTH_UNKNOWN UINT64_MAX

@@ -89,6 +89,59 @@ START_TEST(test_what_a_browser_has_is_not_sent_again)
 }
 END_TEST
 
+/* Gives what gunzip makes of the bytes. */
+static char *unpacked(const struct http_answer *a, size_t *out_len)
+{
+    char packed[] = "/tmp/fedlane-packed-XXXXXX";
+    int fd = mkstemp(packed);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, a->body, a->body_len), (ssize_t)a->body_len);
+    (void)close(fd);
+    FILE *f = popen(path_of("gunzip <%s", packed), "r");
+    ck_assert_ptr_nonnull(f);
+    char *text = malloc(16 * MIB);
+    ck_assert_ptr_nonnull(text);
+    *out_len = fread(text, 1, 16 * MIB, f);
+    ck_assert_int_eq(pclose(f), 0);
+    (void)unlink(packed);
+    return text;
+}
+
+START_TEST(test_browsers_get_it_packed)
+{
+    struct lab lab;
+    lab_open(&lab);
+    for (size_t i = 0; i < sizeof served / sizeof served[0]; i++) {
+        const struct embedded_file *file = embedded(served[i].file);
+        if (!file)
+            continue;
+        size_t len;
+        struct http_answer a = get(&lab, served[i].path, "Accept-Encoding: deflate, gzip;q=0.5\r\n");
+        ck_assert_int_eq(a.status, 200);
+        is_safe(&a);
+        has_field(&a, "Content-Type", served[i].media_type);
+        has_field(&a, "Content-Encoding", "gzip");
+        has_field(&a, "Vary", "Accept-Encoding");
+        char *text = unpacked(&a, &len);
+        ck_assert_uint_eq(len, file->size);
+        ck_assert_mem_eq(text, file->data, len);
+        free(text);
+        const char *etag = path_of("%s", http_answer_field(&a, "ETag"));
+        http_answer_release(&a);
+        a = get(&lab, served[i].path, path_of("Accept-Encoding: gzip\r\nIf-None-Match: %s\r\n", etag));
+        ck_assert_int_eq(a.status, 304);
+        http_answer_release(&a);
+        /* Another form is another thing to a cache. */
+        a = get(&lab, served[i].path, path_of("Accept-Encoding: gzip;q=0\r\nIf-None-Match: %s\r\n", etag));
+        ck_assert_int_eq(a.status, 200);
+        ck_assert_ptr_null(http_answer_field(&a, "Content-Encoding"));
+        has_field(&a, "Vary", "Accept-Encoding");
+        http_answer_release(&a);
+    }
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(test_other_paths_hold_nothing)
 {
     static const char *const paths[] = {"/assets/", "/assets/index.html", "/assets/js/main.js",
@@ -169,8 +222,8 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {test_the_page_and_its_files, test_what_a_browser_has_is_not_sent_again,
-                                  test_other_paths_hold_nothing, test_api_replies_are_not_sniffed,
-                                  test_files_from_a_folder};
+    const TTest *const tests[] = {test_the_page_and_its_files,      test_what_a_browser_has_is_not_sent_again,
+                                  test_browsers_get_it_packed,      test_other_paths_hold_nothing,
+                                  test_api_replies_are_not_sniffed, test_files_from_a_folder};
     return unit_run("api_dashboard", tests, sizeof tests / sizeof tests[0]);
 }
