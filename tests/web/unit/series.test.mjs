@@ -1,0 +1,58 @@
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import {
+    bandOf, byRound, byTotalSteps, byWallTime, curvesOf, hasFinite, smooth, tableOf, toCsv,
+} from '../../../web/js/series.js';
+
+const point = (round, value, more) => ({
+    round, value, name: 'train_loss', ordinal: null, at: `2020-01-01T00:00:0${round}Z`, ...more,
+});
+
+test('curves are those over all devices, by name, by round', () => {
+    const curves = curvesOf([
+        point(2, 'NaN'), point(0, 1.5), point(1, '-Infinity'),
+        point(0, 9, { ordinal: 0 }), point(0, 0.5, { name: 'test_accuracy' }),
+    ]);
+    assert.deepEqual([...curves.keys()], ['train_loss', 'test_accuracy']);
+    assert.deepEqual(byRound(curves.get('train_loss')), [[0, 1.5], [1, -Infinity], [2, NaN]]);
+});
+
+test('wall time counts from the start of the run and skips what has no time', () => {
+    const curve = [point(1, 1), point(3, 2), point(4, 3, { at: null })];
+    assert.deepEqual(byWallTime(curve, '2020-01-01T00:00:01Z'), [[0, 1], [2, 2]]);
+    assert.deepEqual(byWallTime(curve, null), []);
+});
+
+test('total steps are those before the round', () => {
+    const curve = [point(0, 5), point(1, 4), point(3, 3)];
+    assert.deepEqual(byTotalSteps(curve, [[1, 20], [0, 10], [2, 30]]), [[0, 5], [10, 4], [60, 3]]);
+});
+
+test('smoothing starts at the first value and passes over what is not finite', () => {
+    const points = [[0, 4], [1, NaN], [2, 8]];
+    assert.equal(smooth(points, 0), points);
+    const smoothed = smooth(points, 0.5);
+    assert.deepEqual(smoothed[0], [0, 4]);
+    assert.ok(Number.isNaN(smoothed[1][1]));
+    assert.ok(Math.abs(smoothed[2][1] - (0.25 * 4 + 0.5 * 8) / 0.75) < 1e-12);
+    assert.ok(smooth([[0, 1], [1, 1], [2, 1]], 1).every(([, y]) => Math.abs(y - 1) < 1e-9));
+});
+
+test('a band is there where both edges are', () => {
+    assert.deepEqual(bandOf([[0, 1], [1, 2]], [[1, 5], [2, 6]]), [[1, 2, 5]]);
+});
+
+test('finite', () => {
+    assert.equal(hasFinite([[0, NaN], [1, Infinity]]), false);
+    assert.equal(hasFinite([[0, NaN], [1, 0]]), true);
+});
+
+test('tables and CSV have a row for each x, and leave out what is not there', () => {
+    const series = [
+        { name: 'a "b", c', points: [[0, 1], [2, NaN]], band: [[0, 0.5, 2]] },
+        { name: '=d', points: [[1, -Infinity]] },
+    ];
+    assert.deepEqual(tableOf(series), [[0, 1, undefined], [1, undefined, -Infinity], [2, NaN, undefined]]);
+    assert.equal(toCsv(series, 'round'),
+        'round,"a ""b"", c","a ""b"", c low","a ""b"", c high",=d\r\n0,1,0.5,2,\r\n1,,,,-Infinity\r\n2,NaN,,,\r\n');
+});

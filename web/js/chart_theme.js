@@ -1,0 +1,38 @@
+// The colours of the page's tokens for what is drawn on a canvas, and when they change.
+
+export function tokenColour(name) {
+    return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+export function chartColours() {
+    const series = [];
+    for (let i = 0; i < 8; i++)
+        series.push(tokenColour(`c${i}`));
+    return {
+        surface: tokenColour('surface'), text: tokenColour('text'), muted: tokenColour('muted'),
+        line: tokenColour('line'), edge: tokenColour('edge'), series,
+    };
+}
+
+// The same colour, see-through. css: as the tokens have it, #rrggbb.
+export function withAlpha(css, alpha) {
+    const [r, g, b] = rgbOf(css);
+    return `rgba(${r}, ${g}, ${b}, ${alpha})`;
+}
+
+export function rgbOf(css) {
+    const hex = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(css);
+    return hex ? hex.slice(1).map((part) => parseInt(part, 16)) : [128, 128, 128];
+}
+
+// Calls f whenever the page turns light or dark; the answer ends that.
+export function onThemeChange(f) {
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    const observer = new MutationObserver(f);
+    observer.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
+    scheme.addEventListener('change', f);
+    return () => {
+        observer.disconnect();
+        scheme.removeEventListener('change', f);
+    };
+}

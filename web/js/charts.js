@@ -1,0 +1,236 @@
+// Line charts: a figure whose plot the keyboard can walk through, that follows the theme, and has a table of its values.
+import { chartColours, onThemeChange } from './chart_theme.js';
+import { chartConfig } from './chart_config.js';
+import { chartFigure, chartMissing, chartReadout, chartSummary, drawLegend } from './chart_figure.js';
+import { loadChartLibrary } from './chart_lib.js';
+import { chartSvg } from './chart_svg.js';
+import { h } from './dom.js';
+import { chartAxes, gapNote } from './scales.js';
+import { hasFinite, unionOfX } from './series.js';
+
+const PNG_SCALE = 2;
+const CHART_KEYS = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity };
+
+// The place of the number nearest to x in xs, which ascends and is not empty.
+export function nearestIndex(xs, x) {
+    let low = 0;
+    let high = xs.length - 1;
+    while (high - low > 1) {
+        const mid = (low + high) >> 1;
+        if (xs[mid] < x)
+            low = mid;
+        else
+            high = mid;
+    }
+    return x - xs[low] > xs[high] - x ? high : low;
+}
+
+class LineChart {
+    #parts;
+    #options;
+    #hidden = new Set();
+    #library = null;
+    #chart = null;
+    #frame = 0;
+    #isGone = false;
+    #cursor = null;
+    #xs = [];
+    #endTheme;
+
+    constructor(host, options) {
+        this.#parts = chartFigure(host);
+        this.#options = options;
+        const { plot } = this.#parts;
+        plot.addEventListener('pointermove', (event) => this.#onPointer(event));
+        plot.addEventListener('pointerleave', () => this.#moveTo(null));
+        plot.addEventListener('blur', () => this.#moveTo(null));
+        plot.addEventListener('keydown', (event) => this.#onKey(event));
+        plot.addEventListener('click', () => this.#pick());
+        this.#endTheme = onThemeChange(() => this.#schedule());
+        this.#showText();
+        this.#load();
+    }
+
+    get node() {
+        return this.#parts.figure;
+    }
+
+    update(options) {
+        this.#options = { ...this.#options, ...options };
+        this.#showText();
+        this.#schedule();
+    }
+
+    destroy() {
+        this.#isGone = true;
+        cancelAnimationFrame(this.#frame);
+        this.#endTheme();
+        if (this.#chart)
+            this.#chart.destroy();
+        this.#parts.figure.remove();
+    }
+
+    // A line at x, as other charts of the page have it; null: none.
+    setCursor(x) {
+        if (x === this.#cursor)
+            return;
+        this.#cursor = x;
+        if (!this.#chart)
+            return;
+        this.#chart.options.plugins.crosshair.x = x;
+        if (x === null) {
+            this.#chart.setActiveElements([]);
+            this.#chart.tooltip.setActiveElements([], { x: 0, y: 0 });
+        }
+        this.#chart.update('none');
+    }
+
+    toSvg(size) {
+        return chartSvg(this.#shown(), chartColours(), size);
+    }
+
+    // A PNG of what toSvg gives, at twice its size. Throws where the browser cannot draw it.
+    async toPng({ width = 900, height = 480 } = {}) {
+        const url = URL.createObjectURL(new Blob([this.toSvg({ width, height })], { type: 'image/svg+xml' }));
+        try {
+            const image = new Image();
+            image.src = url;
+            await image.decode();
+            const canvas = h('canvas', { width: width * PNG_SCALE, height: height * PNG_SCALE });
+            canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+            return await new Promise((resolve, reject) => {
+                canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('The browser could not make a PNG.'))), 'image/png');
+            });
+        } finally {
+            URL.revokeObjectURL(url);
+        }
+    }
+
+    #shown() {
+        const series = this.#options.series.map((one) => (
+            this.#hidden.has(String(one.name)) ? { ...one, points: [], band: [] } : one));
+        return { ...this.#options, series };
+    }
+
+    #showText() {
+        const { title, canvas, plot, note, empty, legend, table, figure } = this.#parts;
+        const options = this.#options;
+        const isEmpty = !options.series.some((one) => hasFinite(one.points));
+        title.textContent = options.title;
+        plot.setAttribute('aria-label', `${options.title}: arrow keys move the cursor${options.onPick ? ', Enter opens' : ''}`);
+        plot.style.setProperty('--chart-height', `${options.height ?? 220}px`);
+        plot.classList.toggle('pick', Boolean(options.onPick));
+        canvas.setAttribute('aria-label', chartSummary(options));
+        note.textContent = gapNote(options.series, options.log);
+        note.hidden = note.textContent === '';
+        empty.textContent = options.emptyText ?? 'There is nothing to draw yet.';
+        empty.hidden = !isEmpty;
+        plot.hidden = isEmpty || figure.classList.contains('no-chart');
+        table.node.hidden = options.series.every((one) => one.points.length === 0);
+        drawLegend(legend, options.series, this.#hidden, (name) => this.#toggle(name));
+        this.#xs = unionOfX(options.series);
+        table.update(options);
+    }
+
+    #toggle(name) {
+        if (!this.#hidden.delete(name))
+            this.#hidden.add(name);
+        this.#schedule();
+    }
+
+    #load() {
+        loadChartLibrary().then((found) => {
+            this.#library = found;
+            this.#schedule();
+        }, () => this.#isGone || this.#showMissing());
+    }
+
+    #showMissing() {
+        const { figure, plot, table } = this.#parts;
+        figure.classList.add('no-chart');
+        const missing = chartMissing(() => {
+            missing.remove();
+            figure.classList.remove('no-chart');
+            this.#showText();
+            this.#load();
+        });
+        plot.after(missing);
+        this.#showText();
+        table.open();
+    }
+
+    #schedule() {
+        if (!this.#frame && !this.#isGone)
+            this.#frame = requestAnimationFrame(() => this.#draw());
+    }
+
+    #draw() {
+        this.#frame = 0;
+        if (this.#isGone || !this.#library || this.#parts.plot.hidden)
+            return;
+        const config = chartConfig(this.#options, chartAxes(this.#shown()), chartColours(), this.#hidden);
+        config.options.plugins.crosshair.x = this.#cursor;
+        if (this.#chart) {
+            this.#chart.data.datasets = config.data.datasets;
+            this.#chart.options = config.options;
+            this.#chart.update('none');
+        } else {
+            this.#chart = new this.#library(this.#parts.canvas, config);
+        }
+    }
+
+    #moveTo(x) {
+        this.setCursor(x);
+        if (this.#options.onCursor)
+            this.#options.onCursor(x);
+    }
+
+    #pick() {
+        if (this.#cursor !== null && this.#options.onPick)
+            this.#options.onPick(this.#cursor);
+    }
+
+    #onPointer(event) {
+        if (!this.#chart || this.#xs.length === 0)
+            return;
+        const at = this.#chart.scales.x.getValueForPixel(event.clientX - this.#parts.canvas.getBoundingClientRect().left);
+        this.#moveTo(this.#xs[nearestIndex(this.#xs, at)]);
+    }
+
+    #onKey(event) {
+        if (event.key === 'Enter')
+            this.#pick();
+        if (event.key === 'Escape')
+            this.#moveTo(null);
+        const step = CHART_KEYS[event.key];
+        if (step === undefined || !this.#chart || this.#xs.length === 0)
+            return;
+        event.preventDefault();
+        const last = this.#xs.length - 1;
+        const from = this.#cursor !== null ? nearestIndex(this.#xs, this.#cursor) : step > 0 ? -1 : last + 1;
+        const x = this.#xs[Math.max(0, Math.min(last, from + step))];
+        this.#moveTo(x);
+        this.#activate(x);
+        this.#parts.spoken.textContent = chartReadout(this.#options, x);
+    }
+
+    // Shows the tooltip at x, as the pointer would.
+    #activate(x) {
+        const active = this.#chart.data.datasets.flatMap((set, datasetIndex) => {
+            const index = set.hidden ? -1 : set.data.findIndex((p) => p.x === x && !Number.isNaN(p.y));
+            return index < 0 ? [] : [{ datasetIndex, index }];
+        });
+        const first = active[0];
+        const point = first ? this.#chart.getDatasetMeta(first.datasetIndex).data[first.index] : { x: 0, y: 0 };
+        this.#chart.setActiveElements(active);
+        this.#chart.tooltip.setActiveElements(active, { x: point.x, y: point.y });
+        this.#chart.update('none');
+    }
+}
+
+// options: {title, x: {title, fmt}, y: {title, fmt, include: [numbers that the axis shows], whole}, series: [{name,
+// points: [[x, y]], band: [[x, low, high]], dash}], log, height, emptyText, onCursor(x or null), onPick(x)}. Points
+// ascend by x; y may be NaN or infinite. Answers {node, update(options), setCursor(x), destroy(), toPng(size), toSvg(size)}.
+export function lineChart(host, options) {
+    return new LineChart(host, options);
+}

@@ -1,0 +1,158 @@
+// Where the cells of the round strip are, and what a column shows when its cells are smaller than pixels.
+import { CELL_STATES, fractionOf, orderCells } from './work.js';
+
+export const ZOOMS = [0, 4, 8, 16, 24];
+const MOST_PITCH = 24;
+const LANE_PITCH = 10;
+
+function gapOf(pitch) {
+    return pitch >= 6 ? 2 : pitch >= 3 ? 1 : 0;
+}
+
+// rounds: columns there are; rows: cells of the fullest column (stacked), or devices (lanes). zoom: pixels of a
+// round, 0 to fit all into the width. Of pitches under 2 pixels the cells can no longer be told apart: dense.
+export function layoutStrip({ rounds, rows, width, height, zoom = 0, lanes = false }) {
+    const fit = width / Math.max(1, rounds);
+    const pitch = Math.max(Math.min(fit, MOST_PITCH), zoom);
+    const fitRow = height / Math.max(1, rows);
+    const rowPitch = lanes && zoom >= 16 ? Math.max(Math.min(fitRow, MOST_PITCH), LANE_PITCH)
+        : Math.min(fitRow, MOST_PITCH);
+    const contentHeight = Math.max(rowPitch * Math.max(1, rows), 1);
+    return {
+        rounds, rows, lanes, pitch, rowPitch,
+        cellW: pitch - gapOf(pitch),
+        cellH: rowPitch - gapOf(rowPitch),
+        contentWidth: Math.max(pitch * rounds, 1),
+        contentHeight,
+        dense: pitch < 2 || rowPitch < 2,
+        fits: pitch * rounds <= width + 0.5,
+    };
+}
+
+// The rounds that stand in [x, x + width); at least one pixel stands for one round or more.
+export function visibleRounds(layout, x, width) {
+    const from = Math.max(0, Math.floor(x / layout.pitch));
+    const to = Math.min(layout.rounds, Math.ceil((x + width) / layout.pitch));
+    return { from, to: Math.max(from, to) };
+}
+
+// Which round and which row are under a point of the content; null beside the columns. Row 0 is the lowest of a
+// stack and the highest of lanes.
+export function placeAt(layout, x, y) {
+    const round = Math.floor(x / layout.pitch);
+    if (round < 0 || round >= layout.rounds)
+        return null;
+    const down = Math.floor(y / layout.rowPitch);
+    const up = Math.floor((layout.contentHeight - y) / layout.rowPitch);
+    const row = Math.max(0, Math.min(layout.rows - 1, layout.lanes ? down : up));
+    return { round, row };
+}
+
+export function rowTop(layout, row) {
+    return layout.lanes ? row * layout.rowPitch : layout.contentHeight - (row + 1) * layout.rowPitch;
+}
+
+// The rounds that share the pixel column x of a dense strip.
+export function roundsOfPixel(layout, x) {
+    const from = Math.floor(x / layout.pitch + 1e-9);
+    const to = Math.max(from + 1, Math.floor((x + 1) / layout.pitch + 1e-9));
+    return { from: Math.min(from, layout.rounds), to: Math.min(to, layout.rounds) };
+}
+
+const FRACTIONS = 256;
+
+// Cells of some rounds, counted by state and by share of the work done, most work first.
+function histogramOf(list) {
+    const bins = new Uint32Array(CELL_STATES.length * FRACTIONS);
+    for (const cells of list) {
+        for (let i = 0; i < cells.count; i++) {
+            const share = Math.round(fractionOf(cells, i) * (FRACTIONS - 1));
+            bins[cells.states[i] * FRACTIONS + (FRACTIONS - 1 - share)] += 1;
+        }
+    }
+    return bins;
+}
+
+// One column of pixels for a stack: out[2p] is the state (255: nothing), out[2p + 1] the share of the work done
+// times 255, p from below. full: how many cells a full column has. The cells of several rounds are sorted
+// together, by outcome and work, so that heights are shares.
+export function stackColumn(list, pixels, full, out) {
+    const bins = histogramOf(list);
+    const perPixel = (full * list.length) / pixels;
+    out.fill(255);
+    let bin = -1;
+    let below = 0;
+    for (let p = 0; p < pixels; p++) {
+        const wanted = (p + 0.5) * perPixel;
+        while (below <= wanted && bin < bins.length - 1) {
+            bin += 1;
+            below += bins[bin];
+        }
+        if (below <= wanted)
+            break;
+        out[2 * p] = Math.floor(bin / FRACTIONS);
+        out[2 * p + 1] = FRACTIONS - 1 - (bin % FRACTIONS);
+    }
+    return out;
+}
+
+// The same of one round in the order of its devices.
+export function deviceColumn(cells, pixels, full, out) {
+    const order = orderCells(cells, 'device');
+    out.fill(255);
+    for (let p = 0; p < pixels; p++) {
+        const i = order[Math.floor(((p + 0.5) * full) / pixels)];
+        if (i !== undefined) {
+            out[2 * p] = cells.states[i];
+            out[2 * p + 1] = Math.round(fractionOf(cells, i) * 255);
+        }
+    }
+    return out;
+}
+
+// The same for lanes, p from above: each pixel stands for some devices in some rounds and shows the outcome that
+// most of them had.
+export function laneColumn(list, pixels, devices, out) {
+    const kinds = CELL_STATES.length;
+    const counts = new Uint32Array(pixels * kinds);
+    const work = new Float64Array(pixels * kinds);
+    for (const cells of list) {
+        for (let i = 0; i < cells.count; i++) {
+            const p = Math.min(pixels - 1, Math.floor((cells.ordinals[i] * pixels) / devices));
+            const at = p * kinds + cells.states[i];
+            counts[at] += 1;
+            work[at] += fractionOf(cells, i);
+        }
+    }
+    out.fill(255);
+    for (let p = 0; p < pixels; p++) {
+        let best = -1;
+        for (let k = 0; k < kinds; k++) {
+            const n = counts[p * kinds + k];
+            if (n > 0 && (best < 0 || n > counts[p * kinds + best]))
+                best = k;
+        }
+        if (best >= 0) {
+            out[2 * p] = best;
+            out[2 * p + 1] = Math.round((255 * work[p * kinds + best]) / counts[p * kinds + best]);
+        }
+    }
+    return out;
+}
+
+// The row in which each cell of a round stands, as [row, index of the cell].
+export function placedCells(cells, layout, mode) {
+    if (layout.lanes)
+        return Array.from({ length: cells.count }, (_, i) => [cells.ordinals[i], i]);
+    return orderCells(cells, mode).map((i, row) => [row, i]);
+}
+
+// Round numbers for the axis below, far enough apart not to touch.
+export function roundTicks(layout, from, to, apart = 64) {
+    const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000];
+    const step = steps.find((s) => s * layout.pitch >= apart) ?? 200000;
+    const ticks = [];
+    for (let n = Math.ceil(from / step) * step; n < to; n += step)
+        ticks.push(n);
+    return ticks;
+}
