@@ -7,7 +7,11 @@ WEB_CSS = \
 	web/css/components.css \
 	web/css/table.css \
 	web/css/form.css \
-	web/css/view_runs.css
+	web/css/view_runs.css \
+	web/css/charts.css \
+	web/css/strip.css \
+	web/css/view_run.css \
+	web/css/view_round.css
 
 WEB_JS = \
 	web/js/dom.js \
@@ -42,6 +46,39 @@ WEB_JS = \
 	web/js/model_helper.js \
 	web/js/model_field.js \
 	web/js/view_new_run.js \
+	web/js/series.js \
+	web/js/scales.js \
+	web/js/chart_svg.js \
+	web/js/chart_theme.js \
+	web/js/chart_config.js \
+	web/js/chart_table.js \
+	web/js/chart_figure.js \
+	web/js/chart_lib.js \
+	web/js/charts.js \
+	web/js/work.js \
+	web/js/strip_layout.js \
+	web/js/strip_paint.js \
+	web/js/strip_words.js \
+	web/js/strip_parts.js \
+	web/js/strip.js \
+	web/js/event_words.js \
+	web/js/spec_diff.js \
+	web/js/save.js \
+	web/js/run_data.js \
+	web/js/run_head.js \
+	web/js/run_charts.js \
+	web/js/run_rounds.js \
+	web/js/run_log.js \
+	web/js/run_spec.js \
+	web/js/run_files.js \
+	web/js/view_run.js \
+	web/js/stats.js \
+	web/js/gantt_layout.js \
+	web/js/gantt.js \
+	web/js/round_rows.js \
+	web/js/round_table.js \
+	web/js/round_head.js \
+	web/js/view_round.js \
 	web/js/main.js
 
 EXTRA_DIST += build-aux/join-modules web/README.md web/package.json web/index.html $(WEB_CSS) $(WEB_JS)

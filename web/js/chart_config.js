@@ -35,6 +35,7 @@ function lineSet(one, index, colours, log) {
         fill: false,
         tension: 0,
         spanGaps: false,
+        clip: 4,
         order: 0,
     };
 }

@@ -8,6 +8,7 @@ import { valueText } from './scales.js';
 export function chartFigure(host) {
     const parts = {
         title: h('span', { class: 'chart-title' }),
+        about: h('p', { class: 'chart-about muted small' }),
         legend: h('div', { class: 'chart-legend', role: 'group', 'aria-label': 'Series' }),
         canvas: h('canvas', { role: 'img' }),
         empty: h('p', { class: 'chart-empty muted' }),
@@ -17,7 +18,7 @@ export function chartFigure(host) {
     };
     parts.plot = h('div', { class: 'chart-plot', tabindex: 0, role: 'application' }, parts.canvas);
     parts.figure = h('figure', { class: 'chart' },
-        h('figcaption', null, parts.title, parts.legend), parts.plot, parts.empty, parts.note, parts.spoken, parts.table.node);
+        h('figcaption', null, parts.title, parts.legend, parts.about), parts.plot, parts.empty, parts.note, parts.spoken, parts.table.node);
     host.append(parts.figure);
     return parts;
 }

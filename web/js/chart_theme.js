@@ -14,25 +14,20 @@ export function chartColours() {
     };
 }
 
-// The same colour, see-through. css: as the tokens have it, #rrggbb.
-export function withAlpha(css, alpha) {
-    const [r, g, b] = rgbOf(css);
-    return `rgba(${r}, ${g}, ${b}, ${alpha})`;
-}
-
+// css: as the tokens have it, #rrggbb.
 export function rgbOf(css) {
     const hex = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(css);
     return hex ? hex.slice(1).map((part) => parseInt(part, 16)) : [128, 128, 128];
 }
 
+// The same colour, see-through.
+export function withAlpha(css, alpha) {
+    const [r, g, b] = rgbOf(css);
+    return `rgba(${r}, ${g}, ${b}, ${alpha})`;
+}
+
 // Calls f whenever the page turns light or dark; the answer ends that.
 export function onThemeChange(f) {
-    const scheme = matchMedia('(prefers-color-scheme: dark)');
-    const observer = new MutationObserver(f);
-    observer.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
-    scheme.addEventListener('change', f);
-    return () => {
-        observer.disconnect();
-        scheme.removeEventListener('change', f);
-    };
+    window.addEventListener('themechange', f);
+    return () => window.removeEventListener('themechange', f);
 }

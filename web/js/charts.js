@@ -113,10 +113,12 @@ class LineChart {
     }
 
     #showText() {
-        const { title, canvas, plot, note, empty, legend, table, figure } = this.#parts;
+        const { title, about, canvas, plot, note, empty, legend, table, figure } = this.#parts;
         const options = this.#options;
         const isEmpty = !options.series.some((one) => hasFinite(one.points));
         title.textContent = options.title;
+        about.textContent = options.about ?? '';
+        about.hidden = !options.about;
         plot.setAttribute('aria-label', `${options.title}: arrow keys move the cursor${options.onPick ? ', Enter opens' : ''}`);
         plot.style.setProperty('--chart-height', `${options.height ?? 220}px`);
         plot.classList.toggle('pick', Boolean(options.onPick));
@@ -228,9 +230,10 @@ class LineChart {
     }
 }
 
-// options: {title, x: {title, fmt}, y: {title, fmt, include: [numbers that the axis shows], whole}, series: [{name,
+// options: {title, about, x and y: {title, fmt, tick, include: [numbers that the axis shows]}, series: [{name,
 // points: [[x, y]], band: [[x, low, high]], dash}], log, height, emptyText, onCursor(x or null), onPick(x)}. Points
-// ascend by x; y may be NaN or infinite. Answers {node, update(options), setCursor(x), destroy(), toPng(size), toSvg(size)}.
+// ascend by x; y may be NaN or infinite. fmt writes a value, tick (where the plain number is not good enough) a number
+// beside an axis. Answers {node, update(options), setCursor(x), destroy(), toPng(size), toSvg(size)}.
 export function lineChart(host, options) {
     return new LineChart(host, options);
 }

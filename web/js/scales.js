@@ -17,8 +17,8 @@ function decimalsOf(step) {
 export function linearAxis(low, high, { count = 5, whole = false, tight = false, fmt = null } = {}) {
     let [min, max] = [low, high];
     if (min === max) {
-        const room = whole ? 1 : Math.abs(min) * 0.1 || 1;
-        [min, max] = whole ? [min, max + room] : [min - room, max + room];
+        const room = Math.abs(min) * 0.1;
+        [min, max] = whole || room === 0 ? [min, max + 1] : [min - room, max + room];
     }
     const step = whole ? Math.max(1, niceStep(max - min, count)) : niceStep(max - min, count);
     const first = Math.ceil(min / step - 1e-9);
@@ -86,7 +86,7 @@ export function isShown(y, log) {
 
 // Both axes of lineChart's options. Without a point to show they go from 0 to 1.
 export function chartAxes({ x = {}, y = {}, series, log = false }) {
-    const xs = [];
+    const xs = [...(x.include ?? [])];
     const ys = [];
     for (const one of series) {
         for (const [px, py] of one.points) {
@@ -101,8 +101,8 @@ export function chartAxes({ x = {}, y = {}, series, log = false }) {
     const [y0, y1] = ys.length > 0 ? extent([...ys, ...(log ? [] : y.include ?? [])]) : log ? [0.1, 1] : [0, 1];
     const wholeX = xs.every((v) => Number.isInteger(v));
     return {
-        x: linearAxis(x0, x1, { count: 6, whole: wholeX, tight: true, fmt: x.fmt }),
-        y: log ? logAxis(y0, y1, { fmt: y.fmt }) : linearAxis(y0, y1, { count: 4, whole: y.whole, fmt: y.fmt }),
+        x: linearAxis(x0, x1, { count: 6, whole: wholeX, tight: true, fmt: x.tick ?? x.fmt }),
+        y: log ? logAxis(y0, y1, { fmt: y.tick }) : linearAxis(y0, y1, { count: 5, whole: y.whole, fmt: y.tick }),
     };
 }
 

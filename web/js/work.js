@@ -62,12 +62,15 @@ function stateOfEvent({ type, data }) {
 export function createWork() {
     const rounds = new Map();
     const work = {
-        last: -1, most: 0, cells: 0, get: (n) => rounds.get(n), has: (n) => rounds.has(n),
+        last: -1, most: 0, highest: -1, cells: 0, get: (n) => rounds.get(n), has: (n) => rounds.has(n),
     };
 
     function put(item) {
         const cells = emptyCells(item.cells.length);
-        item.cells.forEach((cell, i) => setCell(cells, i, cell));
+        item.cells.forEach((cell, i) => {
+            setCell(cells, i, cell);
+            work.highest = Math.max(work.highest, cell[0]);
+        });
         work.cells += cells.count - (rounds.get(item.round)?.cells.count ?? 0);
         work.last = Math.max(work.last, item.round);
         work.most = Math.max(work.most, cells.count);
@@ -82,6 +85,7 @@ export function createWork() {
             row.cells = grown(row.cells);
             work.cells += 1;
             work.most = Math.max(work.most, row.cells.count);
+            work.highest = Math.max(work.highest, cell[0]);
         }
         setCell(row.cells, at, cell);
     }

@@ -1,0 +1,61 @@
+// What happened in a run, one line for each event: pure. Events of a later version show what they carry.
+import { fmtCount, fmtLoss, fmtNumber } from './format.js';
+
+const steps = (d) => `${fmtCount(d.steps_done)} of ${fmtCount(d.steps_assigned)} steps`;
+const known = (name, value, fmt = fmtNumber) => (value === null || value === undefined ? '' : `, ${name} ${fmt(value)}`);
+
+function closedWords(d) {
+    if (d.received === undefined)
+        return `Round ${d.round} ended: ${d.outcome}${d.reason ? `, ${d.reason}` : ''}`;
+    if (d.type === 'final')
+        return `Final evaluation done${known('loss', d.metrics?.train_loss, fmtLoss)}`;
+    const lost = ['dropped', 'failed', 'late'].filter((name) => d[name] > 0).map((name) => `, ${d[name]} ${name}`).join('');
+    return `Round ${d.round} closed, ${d.outcome}: ${d.received} of ${d.selected} received (${d.partial} partial)${lost}`
+        + `${known('loss', d.metrics?.train_loss, fmtLoss)}${d.reason ? `. ${d.reason}` : ''}`;
+}
+
+const WORDS = {
+    run_created: () => 'Run submitted',
+    run_started: () => 'Run started',
+    run_waiting: (d) => `Waiting: ${d.reason}`,
+    devices_frozen: (d) => `${fmtCount(d.population)} devices of ${d.dataset} take part`,
+    initial_weights: () => 'Initial weights put',
+    round_opened: (d) => (d.type === 'final' ? `Final evaluation opened: ${fmtCount(d.evaluators)} devices measure the last model`
+        : `Round ${d.round} opened: ${fmtCount(d.selected)} devices train${d.evaluators > 0 ? `, ${fmtCount(d.evaluators)} evaluate` : ''}`),
+    training_started: (d) => `Round ${d.round} trains${known('mu', d.proximal_mu)}`,
+    update_accepted: (d) => `Device ${d.ordinal}: ${d.partial ? 'partial update' : 'update'}, ${steps(d)}`
+        + `${known('loss', d.train_loss_end, fmtLoss)}${known('gamma', d.gamma)}`,
+    task_dropped: (d) => `Device ${d.ordinal} dropped after ${steps(d)}${d.detail ? `: ${d.detail}` : ''}`,
+    task_failed: (d) => `Device ${d.ordinal} failed (${d.code})${d.detail ? `: ${d.detail}` : ''}`,
+    round_aggregating: (d) => `Round ${d.round} averages ${fmtCount(d.received)} updates`,
+    round_extended: (d) => `Round ${d.round}: deadline extended (${d.extensions}), ${fmtCount(d.received)} updates so far`,
+    round_closed: closedWords,
+    config_changed: (d) => `Settings changed from round ${d.from_round} on: ${JSON.stringify(d.patch)}`,
+    run_paused: (d) => `Paused; round ${d.round} is the next`,
+    run_resumed: (d) => `Resumed at round ${d.round}`,
+    run_finished: (d) => `Run ${d.outcome}: ${d.reason}`,
+    warning: (d) => d.detail,
+};
+
+// How it is to be seen, as the states are coloured; null: plain.
+const TONES = { task_dropped: 'dropped', task_failed: 'failed', warning: 'late', round_extended: 'late', run_waiting: 'late' };
+
+export function eventTone({ type, data }) {
+    if (type === 'update_accepted')
+        return data.partial ? 'partial' : 'completed';
+    if (type === 'round_closed' || type === 'run_finished')
+        return data.outcome;
+    return TONES[type] ?? null;
+}
+
+export function eventWords(event) {
+    const words = WORDS[event.type];
+    try {
+        if (words)
+            return words(event.data);
+    } catch {
+        // A server of another version: as it came.
+    }
+    const data = JSON.stringify(event.data ?? {});
+    return `${String(event.type).replaceAll('_', ' ')}${data === '{}' ? '' : ` ${data}`}`;
+}

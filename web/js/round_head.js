@@ -1,0 +1,110 @@
+// The top of a round's page: which it is, how it ended or what it waits for, its figures, its neighbours.
+import { copyButton } from './command.js';
+import { append, clear, h, icon, isolated, quantity } from './dom.js';
+import { fmtBytes, fmtCount, fmtDuration, fmtNumber, fmtPercent } from './format.js';
+import { placeUrl } from './router.js';
+import { stateBadge, stateMark } from './states.js';
+import { sinceNode, timeNode } from './time.js';
+
+export const roundState = (round) => (round.status === 'closed' ? round.outcome : round.status);
+
+function neighbour(run, n, text, iconName, isThere) {
+    const label = `${text} round`;
+    const content = iconName === 'left' ? [icon('left'), text] : [text, icon('right')];
+    if (!isThere)
+        return h('span', { class: 'button', 'aria-disabled': 'true' }, content);
+    return h('a', { class: 'button', href: placeUrl(['runs', run.id, 'rounds', n]), 'aria-label': label, rel: iconName === 'left' ? 'prev' : 'next' }, content);
+}
+
+// The newest round that has been opened; -1: none.
+export function newestRound(run) {
+    const hasOpened = run.status !== 'pending' && run.status !== 'waiting_for_devices' && !(run.status === 'paused' && run.round >= run.num_rounds);
+    return hasOpened && run.started_at ? run.round : run.round - 1;
+}
+
+function countFact(round, name) {
+    return h('span', { class: 'badge' }, stateMark(name), h('span', { class: 'num' }, `${fmtCount(round[name])} ${name}`));
+}
+
+function outcomeFacts(round) {
+    const complete = { ...round, completed: round.received - round.partial };
+    return h('div', { class: 'row round-counts' }, h('span', { class: 'num' }, `${fmtCount(round.selected)} selected: `),
+        ['completed', 'partial', 'late', 'failed', 'dropped'].filter((name) => complete[name] > 0 || name === 'completed')
+            .map((name) => countFact(complete, name)));
+}
+
+function figureList(round) {
+    const share = round.steps_assigned > 0 ? fmtPercent(round.steps_done / round.steps_assigned) : '–';
+    const facts = [
+        ['Duration', round.closed_at ? quantity(fmtDuration(round.duration_ms)) : sinceNode(round.opened_at)],
+        ['Opened', timeNode(round.opened_at)],
+        ['From devices', quantity(fmtBytes(round.bytes_in))],
+        ['To devices', quantity(fmtBytes(round.bytes_out))],
+    ];
+    if (round.type === 'train') {
+        facts.unshift(['Steps done', [quantity(share), h('span', { class: 'unit' }, ` of ${fmtCount(round.steps_assigned)}`)]],
+            ['Proximal mu', fmtNumber(round.proximal_mu)]);
+    }
+    if (round.evaluators > 0)
+        facts.push(['Evaluated', h('span', { class: 'num' }, `${fmtCount(round.evaluated)} of ${fmtCount(round.evaluators)} more devices`)]);
+    for (const [name, title] of [['mean_gamma', 'Mean gamma'], ['dissimilarity_b', 'Dissimilarity B'],
+        ['grad_variance_weighted', 'Gradient variance, weighted'], ['grad_variance_uniform', 'Gradient variance, uniform']]) {
+        if (round[name] !== null)
+            facts.push([title, h('span', { class: 'num' }, fmtNumber(round[name]))]);
+    }
+    return facts.map(([dt, dd]) => h('div', null, h('dt', null, dt), h('dd', null, dd)));
+}
+
+// What a person has to know first: why it ended so, or until when it waits.
+function noteOf(round) {
+    const words = [];
+    if (round.reason)
+        words.push(round.reason);
+    if (round.status !== 'closed' && round.deadline_at)
+        words.push('The deadline is ', timeNode(round.deadline_at), '; what is not there then is asked for as far as it is.');
+    if (round.extensions > 0)
+        words.push(` The deadline was extended ${round.extensions} ${round.extensions === 1 ? 'time' : 'times'}: too few updates had come.`);
+    if (round.status === 'closed' && round.type === 'train' && round.received === 0)
+        words.push(' No update came, so the weights stayed as they were.');
+    return words;
+}
+
+function modelLine(round) {
+    const made = round.model_version_out;
+    const line = round.type === 'final' ? `Measures model version ${round.model_version_in}.`
+        : `Starts from model version ${round.model_version_in}${made === null ? '.' : ` and makes version ${made}.`}`;
+    return h('p', { class: 'small muted' }, line, round.aggregate_sha256 ? [' Aggregate SHA-256 ', h('code', { class: 'hash' }, round.aggregate_sha256)] : null);
+}
+
+export function roundHead() {
+    const node = h('div', { class: 'stack' });
+    let known = '';
+    let current = null;
+    const copy = copyButton(() => current.aggregate_sha256, 'Copy the SHA-256');
+    return {
+        node,
+        update(run, round) {
+            current = round;
+            const newest = newestRound(run);
+            const key = JSON.stringify([run.name, newest, round]);
+            if (key === known)
+                return;
+            known = key;
+            const focus = document.activeElement && node.contains(document.activeElement) ? document.activeElement.getAttribute('rel') : null;
+            const note = noteOf(round);
+            append(clear(node),
+                h('div', { class: 'head' },
+                    h('div', null, h('p', { class: 'small' }, h('a', { href: '#/runs' }, 'Runs'), ' / ',
+                        h('a', { href: placeUrl(['runs', run.id]) }, isolated(run.name || run.id))),
+                    h('h1', null, round.type === 'final' ? 'Final evaluation' : `Round ${round.round}`), ' '),
+                    h('nav', { class: 'row', 'aria-label': 'Rounds' }, neighbour(run, round.round - 1, 'Previous', 'left', round.round > 0),
+                        neighbour(run, round.round + 1, 'Next', 'right', round.round < newest))),
+                h('div', { class: 'row', role: 'status' }, stateBadge(roundState(round)), round.type === 'train' ? outcomeFacts(round) : null),
+                note.length > 0 ? h('div', { class: ['note', round.outcome === 'failed' ? 'bad' : round.outcome === 'completed' ? null : 'warn'] }, icon('info'), h('p', null, note)) : null,
+                h('dl', { class: 'facts plain' }, figureList(round)),
+                h('div', { class: 'row' }, modelLine(round), round.aggregate_sha256 ? copy : null));
+            if (focus && node.querySelector(`[rel=${focus}]`))
+                node.querySelector(`[rel=${focus}]`).focus({ preventScroll: true });
+        },
+    };
+}

@@ -1,0 +1,93 @@
+// The tasks of a round: when each worked, what it did, and what stands out.
+import { append, clear, h, quantity } from './dom.js';
+import { fmtCount, fmtDuration, fmtLoss, fmtNumber, fmtPercent } from './format.js';
+import { gantt, ganttAxis, ganttLegend, taskState } from './gantt.js';
+import { placeUrl } from './router.js';
+import { stateBadge } from './states.js';
+import { FEWEST_FOR_OUTLIERS } from './stats.js';
+import { dataTable } from './table.js';
+
+const TASKS_PAGE = 50;
+const FIGURES = {
+    duration: ['Time', fmtDuration, 'from claim to upload'],
+    speed: ['Speed', (v) => (v === null ? '–' : `${fmtNumber(v, 3)} /s`), 'steps of a second of computing'],
+    loss_before: ['Loss before', fmtLoss, 'on the device\'s training data, of the model it was given'],
+    loss_after: ['Loss after', fmtLoss, 'on the device\'s training data, of the model it sent'],
+    gamma: ['Gamma', fmtNumber, 'how inexact its solution is: 0 is exact, 1 as it was given'],
+    update_norm: ['Update norm', fmtNumber, 'how far the model moved'],
+    train_loss: ['Training loss', fmtLoss, 'of the model that the round starts from'],
+    test_loss: ['Test loss', fmtLoss, 'of the model that the round starts from'],
+    accuracy: ['Accuracy', fmtPercent, 'on its test data, of the model that the round starts from'],
+};
+
+function figureCell(row, name) {
+    const mark = row.marks[name];
+    const value = quantity(FIGURES[name][1](row[name]));
+    if (!mark)
+        return value;
+    return h('span', { class: 'outlier', title: `stands out: ${mark}` }, h('span', { 'aria-hidden': 'true' }, mark === 'high' ? '▲' : '▼'),
+        h('span', { class: 'unseen' }, `${mark}: `), ' ', value);
+}
+
+function deviceCell({ task }) {
+    return h('a', { href: placeUrl(['devices', task.device_id]) }, `device ${task.ordinal}`);
+}
+
+function stateCell({ task }) {
+    const badge = stateBadge(taskState(task), task.status === 'ready' ? 'not claimed yet' : task.status === 'claimed' ? 'working' : null);
+    const why = task.code ? `${task.code}${task.detail ? `: ${task.detail}` : ''}` : task.stop_reason === 'completed' ? null : task.stop_reason;
+    return [badge, why ? h('span', { class: 'small muted task-why', title: why }, h('bdi', null, why)) : null];
+}
+
+function stepsCell({ task }) {
+    const share = task.steps_assigned > 0 ? Math.min(1, task.steps_done / task.steps_assigned) : 0;
+    return h('span', { class: `steps st-${taskState(task)}` },
+        h('span', { class: 'num' }, fmtCount(task.steps_done), h('span', { class: 'unit' }, ` / ${fmtCount(task.steps_assigned)}`)),
+        h('span', { class: 'bar-track', 'aria-hidden': 'true' }, h('span', { class: 'bar-fill', vars: { w: `${100 * share}%` } })));
+}
+
+function figureColumn(name) {
+    const [title, , hint] = FIGURES[name];
+    return { id: name, title, hint, numeric: true, sortValue: (row) => row[name], cell: (row) => figureCell(row, name) };
+}
+
+function columnsFor(type, axis, span) {
+    const times = { id: 'times', title: axis, cell: (row) => gantt(row, span) };
+    const first = [
+        { id: 'device', title: 'Device', header: true, sortValue: (row) => row.task.ordinal, cell: deviceCell },
+        { id: 'state', title: 'State', sortValue: (row) => taskState(row.task), cell: stateCell },
+        times,
+    ];
+    if (type === 'evaluate')
+        return [...first, ...['duration', 'train_loss', 'test_loss', 'accuracy'].map(figureColumn)];
+    return [...first,
+        { id: 'steps', title: 'Steps', numeric: true, hint: 'done of those assigned', sortValue: (row) => row.task.steps_done, cell: stepsCell },
+        ...['duration', 'speed', 'loss_before', 'loss_after', 'gamma', 'update_norm'].map(figureColumn)];
+}
+
+function outlierNote(rows, fences) {
+    const found = rows.filter((row) => Object.keys(row.marks).length > 0).length;
+    const looked = Object.values(fences).some(Boolean);
+    const how = 'more than 1.5 interquartile ranges above the third or below the first quartile of this round\'s devices';
+    if (!looked)
+        return `Outliers are looked for from ${FEWEST_FOR_OUTLIERS} values on, where half of them are not equal.`;
+    return found === 0 ? `No value stands out (${how}).` : `▲ and ▼ stand out: ${how}.`;
+}
+
+// → {node, update({rows, start, end, fences, marks})}; type: 'train' or 'evaluate'.
+export function roundTable(type, empty) {
+    const span = { start: 0, end: 1, marks: [] };
+    const axis = ganttAxis();
+    const table = dataTable({ columns: columnsFor(type, axis.node, span), key: (row) => row.task.id, pageSize: TASKS_PAGE, empty,
+        label: type === 'train' ? 'Training tasks' : 'Evaluation tasks', sort: { id: 'device', dir: 'asc' } });
+    const note = h('p', { class: 'muted small' });
+    return {
+        node: h('div', { class: ['stack', 'round-table', `of-${type}`] }, ganttLegend(), table.node, note),
+        update({ rows, start, end, fences, marks }) {
+            Object.assign(span, { start, end, marks });
+            axis.update(span);
+            table.update(rows);
+            append(clear(note), rows.length > 0 ? outlierNote(rows, fences) : null);
+        },
+    };
+}

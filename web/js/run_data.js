@@ -1,0 +1,132 @@
+// Everything about one run that its page shows, kept up to date by events: a curve, a cell or a number arrives without
+// asking again for the rest.
+import { api, apiPath } from './api.js';
+import { parseNumber } from './format.js';
+import { curvesOf } from './series.js';
+import { createWork } from './work.js';
+
+const MAX_POINTS = 800;
+const WINDOW = 500; // rounds of one request
+const MOST_CELLS = 1000000;
+// What a round has besides its metrics, as GET /runs/{run}/work says it.
+export const ROUND_NUMBERS = ['proximal_mu', 'mean_gamma', 'dissimilarity_b', 'grad_variance_weighted',
+    'grad_variance_uniform', 'duration_ms', 'bytes_in', 'bytes_out'];
+
+function hasCome(round, run) {
+    return round < run.round || (round === run.round && run.status !== 'pending' && run.status !== 'waiting_for_devices');
+}
+
+// The first round whose cells are kept: of a very long run only its end.
+export function firstKept(run, selected) {
+    return Math.max(0, run.round + 1 - Math.floor(MOST_CELLS / Math.max(1, selected)));
+}
+
+export class RunData {
+    constructor(id, signal) {
+        this.id = id;
+        this.signal = signal;
+        this.run = null;
+        this.curves = new Map();
+        this.numbers = new Map();
+        this.work = createWork();
+        this.firstRound = 0;
+        this.dirty = Infinity;
+        this.isThin = false;
+    }
+
+    get(...path) {
+        const query = typeof path[path.length - 1] === 'object' ? path.pop() : {};
+        return api.get(apiPath('runs', this.id, ...path), { query, signal: this.signal });
+    }
+
+    get selected() {
+        const { spec } = this.run;
+        return Math.round((spec.selection?.devices_per_round ?? 10) * (spec.selection?.over_selection ?? 1));
+    }
+
+    async loadRun() {
+        this.run = await this.get();
+    }
+
+    async loadCurves() {
+        const { items } = await this.get('metrics', { device: 'aggregate', max_points: MAX_POINTS });
+        this.curves = curvesOf(items);
+    }
+
+    // The newest rounds first, so that the page shows the present while the past comes in. onPart after each piece.
+    async loadWork(onPart) {
+        this.firstRound = firstKept(this.run, this.selected);
+        for (let end = this.run.round + 1; end > this.firstRound; end -= WINDOW) {
+            const since = Math.max(this.firstRound, end - WINDOW);
+            await this.loadRounds(since, end - 1, onPart);
+        }
+    }
+
+    // A page ends early where its rounds have many devices.
+    async loadRounds(first, last, onPart) {
+        for (let since = first; since <= last;) {
+            const { items, next_cursor: more } = await this.get('work', { since_round: since, limit: Math.min(WINDOW, last - since + 1) });
+            this.putWork(items);
+            onPart();
+            if (items.length === 0 || !more)
+                return;
+            since = items[items.length - 1].round + 1;
+        }
+    }
+
+    putWork(items) {
+        for (const item of items) {
+            this.work.put(item);
+            this.numbers.set(item.round, Object.fromEntries(ROUND_NUMBERS.map((name) => [name, parseNumber(item[name])])));
+        }
+    }
+
+    // Whether the page should ask again for the rounds that events told too little about.
+    get isDirty() {
+        return this.dirty < Infinity;
+    }
+
+    async refreshWork() {
+        const since = this.dirty;
+        this.dirty = Infinity;
+        try {
+            await this.loadRounds(since, Infinity, () => {});
+        } catch (error) {
+            this.dirty = Math.min(this.dirty, since);
+            throw error;
+        }
+    }
+
+    // The open round again: how far its devices are comes with no event.
+    markOpenRound() {
+        if (this.run && this.run.status === 'running' && hasCome(this.run.round, this.run))
+            this.dirty = Math.min(this.dirty, this.run.round);
+    }
+
+    apply(event) {
+        const round = this.work.apply(event);
+        if (round !== null && round !== undefined)
+            this.dirty = Math.min(this.dirty, round);
+        if (event.type === 'round_closed')
+            this.addPoints(event);
+    }
+
+    addPoints({ data, at }) {
+        for (const [name, value] of Object.entries(data.metrics ?? {})) {
+            const curve = this.curves.get(name) ?? [];
+            this.curves.set(name, curve);
+            if (curve.length === 0 || curve[curve.length - 1].round < data.round)
+                curve.push({ round: data.round, value: parseNumber(value), at });
+        }
+    }
+
+    // [[round, value]] of a number that every round has; rounds without it are left out.
+    numberPoints(name) {
+        return [...this.numbers.entries()].filter(([, n]) => n[name] !== null && n[name] !== undefined)
+            .map(([round, n]) => [round, n[name]]).sort((a, b) => a[0] - b[0]);
+    }
+
+    curvePoints(name) {
+        return (this.curves.get(name) ?? []).map((p) => [p.round, p.value]);
+    }
+}

@@ -1,0 +1,82 @@
+// What of a run can be taken away: weights, metrics, spec; each by a button or by curl.
+import { api, apiPath } from './api.js';
+import { commandBox, curlLine } from './command.js';
+import { clear, h } from './dom.js';
+import { fmtBytes } from './format.js';
+import { fileName, saveBlob, saveButton } from './save.js';
+
+const SAFETENSORS = 'application/vnd.safetensors';
+
+function fileRow(title, text, ...children) {
+    return h('div', { class: 'file' }, h('h3', null, title), h('p', { class: 'muted small' }, text), children);
+}
+
+// The versions whose weights the server still keeps, in a list.
+function versionPicker(onChange) {
+    const select = h('select', { class: 'input', id: 'model-version', on: { change: onChange } });
+    const note = h('span', { class: 'muted small', role: 'status' });
+    let known = '';
+    return {
+        node: h('div', { class: 'row' }, h('label', { for: 'model-version' }, 'Version'), select, note),
+        get version() {
+            return select.value || 'latest';
+        },
+        update(models) {
+            const kept = models.filter((m) => m.available);
+            const key = JSON.stringify(kept.map((m) => m.version));
+            note.textContent = models.length === 0 ? 'There are no weights yet: they come when the run starts.'
+                : models.isMore || kept.length < models.length ? 'Others are not kept: retention.keep_models says so.' : '';
+            if (key === known)
+                return;
+            known = key;
+            const chosen = select.value;
+            clear(select).append(...kept.map((m, i) => h('option', { value: i === 0 ? 'latest' : String(m.version) },
+                `${m.version}${i === 0 ? ', the latest' : ''} (${fmtBytes(m.size_bytes)})`)));
+            if ([...select.options].some((o) => o.value === chosen))
+                select.value = chosen;
+            select.disabled = kept.length === 0;
+            onChange();
+        },
+    };
+}
+
+export function runFiles(runId, signal) {
+    let run = null;
+    const model = commandBox('');
+    const spec = commandBox(curlLine('GET', apiPath('runs', runId)));
+    const name = (ending) => fileName(run.name || runId, ending);
+    const weightsPath = () => apiPath('runs', runId, 'models', picker.version, 'weights');
+    const weightsName = () => name(`-model-${picker.version}.safetensors`);
+    const picker = versionPicker(() => run && model.update(curlLine('GET', weightsPath(), undefined, { output: weightsName() })));
+    const metricsPath = apiPath('runs', runId, 'metrics');
+    const metrics = commandBox('');
+    const node = h('section', { class: 'panel stack', 'aria-labelledby': 'run-files' }, h('h2', { id: 'run-files' }, 'Downloads'),
+        fileRow('Model', 'The weights as a safetensors file.', picker.node,
+            saveButton('Download weights', () => ({ path: weightsPath(), accept: SAFETENSORS, name: weightsName() }), signal), model),
+        fileRow('Metrics', 'Every value of every device and over all devices, as CSV.',
+            saveButton('Download metrics', () => ({ path: metricsPath, accept: 'text/csv', name: name('-metrics.csv') }), signal), metrics),
+        fileRow('Spec', 'With its defaults filled in. The run itself, by curl, has it as its member spec.',
+            h('button', { type: 'button', class: 'button', on: { click: () => saveBlob(
+                new Blob([`${JSON.stringify(run.spec, null, 2)}\n`], { type: 'application/json' }), name('-spec.json')) } }, 'Download spec'), spec));
+
+    async function loadModels() {
+        try {
+            const models = await api.all(apiPath('runs', runId, 'models'), { max: 100, signal });
+            picker.update(models);
+        } catch {
+            // The list stays as it was; "latest" always works, and what does not is told when it is pressed.
+        }
+    }
+
+    return {
+        node,
+        update(next) {
+            const isNew = !run || run.model_version !== next.model_version || run.status !== next.status;
+            run = next;
+            metrics.update(curlLine('GET', metricsPath, undefined, { accept: 'text/csv', output: name('-metrics.csv') }));
+            model.update(curlLine('GET', weightsPath(), undefined, { output: weightsName() }));
+            if (isNew)
+                loadModels();
+        },
+    };
+}

@@ -1,0 +1,103 @@
+// The top of a run's page: what it is, what it waits for, how far it is, what can be done.
+import { copyButton } from './command.js';
+import { append, clear, h, icon, isolated, quantity } from './dom.js';
+import { fmtCount, fmtDuration, fmtLoss, fmtNumber, fmtPercent, shortId } from './format.js';
+import { placeUrl } from './router.js';
+import { runActionButtons } from './run_actions.js';
+import { session } from './session.js';
+import { runStatus, stateBadge } from './states.js';
+import { sinceNode, timeNode } from './time.js';
+
+// Bytes on the page change only where the text does: a selection and the focus outlast an update.
+function refill(node, key, ...children) {
+    if (node.dataset.key === key)
+        return;
+    node.dataset.key = key;
+    append(clear(node), ...children);
+}
+
+export function muWords(value) {
+    if (value !== null && typeof value === 'object' && value.dynamic)
+        return 'dynamic';
+    return fmtNumber(value);
+}
+
+function durationNode(run) {
+    if (!run.started_at)
+        return h('span', { class: 'muted' }, '–');
+    if (!run.finished_at)
+        return sinceNode(run.started_at);
+    return quantity(fmtDuration(Date.parse(run.finished_at) - Date.parse(run.started_at)));
+}
+
+function strategyWords({ spec, config }) {
+    const params = config?.strategy?.params ?? spec.strategy?.params ?? {};
+    const name = spec.strategy?.name ?? 'fedprox';
+    return name === 'fedprox' && params.proximal_mu !== undefined ? `${name}, mu ${muWords(params.proximal_mu)}` : name;
+}
+
+function aboutLine(run) {
+    return [
+        strategyWords(run), ' · experiment ', isolated(run.spec.experiment ?? run.experiment_id), ' · data ',
+        isolated(run.dataset || '–'), ` · seed ${run.seed} · run `, h('code', { title: run.id }, shortId(run.id)),
+    ];
+}
+
+function factsOf(run) {
+    const values = run.metrics?.values ?? {};
+    const of = run.metrics ? ` in round ${run.metrics.round}` : '';
+    return [
+        [`Training loss${of}`, h('span', { class: 'num' }, fmtLoss(values.train_loss))],
+        ['Accuracy', quantity(fmtPercent(values.test_accuracy))],
+        ['Devices', [fmtCount(run.population || null), h('span', { class: 'unit' }, `, ${run.spec.selection?.devices_per_round ?? 10} a round`)]],
+        ['Model version', fmtCount(run.model_version)],
+        ['Started', timeNode(run.started_at)],
+        ['Duration', durationNode(run)],
+    ];
+}
+
+function reasonNode(run) {
+    const isBad = run.outcome === 'failed';
+    const isWaiting = run.status === 'waiting_for_devices' || run.status === 'paused' || run.status === 'pending';
+    const node = h('div', { class: ['note', isBad && 'bad', isWaiting && 'warn'] }, icon(isBad ? 'alert' : 'info'),
+        h('p', { class: 'row' }, stateBadge(runStatus(run)), run.status_reason || null));
+    if (run.deterministic === false)
+        append(node, h('span'), h('p', { class: 'small muted' }, `The same spec and seed need not give the same bits: ${run.nondeterminism}.`));
+    return node;
+}
+
+// Rounds that are done, of those planned; the final evaluation is none of them.
+export function roundsDone(run) {
+    return run.outcome === 'completed' ? run.num_rounds : Math.min(run.round, run.num_rounds);
+}
+
+export function runHead(onDone) {
+    const parts = {
+        title: h('h1', null), about: h('p', { class: 'small' }), actions: h('div', { class: 'row run-actions' }),
+        reason: h('div', { role: 'status' }), progress: h('div', { class: 'run-progress' }), facts: h('dl', { class: 'facts' }),
+        copy: null,
+    };
+    let id = '';
+    const node = h('div', { class: 'stack run-head' },
+        h('div', { class: 'head' }, h('div', null, h('p', { class: 'small' }, h('a', { href: '#/runs' }, 'Runs')), parts.title,
+            h('div', { class: 'row run-about' }, parts.about, copyButton(() => id, 'Copy the run\'s id'))), parts.actions),
+        parts.reason, parts.progress, parts.facts);
+    return {
+        node,
+        update(run) {
+            id = run.id;
+            refill(parts.title, run.name, isolated(run.name || `Run ${shortId(run.id)}`));
+            refill(parts.about, JSON.stringify([run.config, run.dataset]), aboutLine(run));
+            refill(parts.actions, `${run.status} ${session.role}`, runActionButtons(run, onDone),
+                session.can('run') ? h('a', { class: 'button', href: placeUrl('/runs/new', { clone: run.id }) }, 'Clone') : null,
+                h('a', { class: 'button', href: placeUrl('/compare', { runs: run.id }) }, 'Compare with…'));
+            refill(parts.reason, JSON.stringify([run.status, run.outcome, run.status_reason, run.nondeterminism]), reasonNode(run));
+            const done = roundsDone(run);
+            refill(parts.progress, `${done} ${run.num_rounds}`,
+                h('span', { class: 'num' }, `${fmtCount(done)} of ${fmtCount(run.num_rounds)} rounds`),
+                h('span', { class: 'bar-track' }, h('span', { class: 'bar-fill', vars: { w: `${(100 * done) / run.num_rounds}%` } })));
+            refill(parts.facts, JSON.stringify([run.metrics, run.population, run.model_version, run.started_at, run.finished_at]),
+                factsOf(run).map(([dt, dd]) => h('div', null, h('dt', null, dt), h('dd', null, dd))));
+        },
+    };
+}

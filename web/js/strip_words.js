@@ -1,0 +1,55 @@
+// The round strip in words: for its readout, for screen readers, for the legend.
+import { fmtCount, fmtPercent } from './format.js';
+import { placedCells } from './strip_layout.js';
+import { CELL_STATES, countCells, fractionOf } from './work.js';
+
+export const STATE_WORDS = {
+    completed: 'all steps done',
+    partial: 'part of the steps done, and counted',
+    open: 'still open',
+    late: 'late: no answer by the deadline',
+    failed: 'failed',
+    dropped: 'dropped: unfinished work thrown away',
+    cancelled: 'cancelled: no longer needed',
+};
+
+function countsText({ counts }) {
+    const parts = CELL_STATES.map((name, i) => (counts[i] > 0 ? `${fmtCount(counts[i])} ${name}` : null));
+    return parts.filter(Boolean).join(', ') || 'no device was to train';
+}
+
+export function roundWords(n, row) {
+    if (!row)
+        return `Round ${n}: not opened yet`;
+    const about = row.type === 'final' ? 'final evaluation of the last model, no training'
+        : row.status !== 'closed' ? row.status : row.outcome;
+    if (row.type === 'final')
+        return `Round ${n}: ${about}`;
+    const sum = countCells([row.cells]);
+    const work = sum.assigned > 0 ? `; ${fmtPercent(sum.done / sum.assigned)} of the steps` : '';
+    return `Round ${n}: ${about}; ${countsText(sum)}${work}`;
+}
+
+export function cellWords(cells, i) {
+    const state = CELL_STATES[cells.states[i]];
+    const steps = cells.assigned[i] > 0
+        ? `, ${fmtCount(cells.done[i])} of ${fmtCount(cells.assigned[i])} steps (${fmtPercent(fractionOf(cells, i))})` : '';
+    return `device ${cells.ordinals[i]}: ${state}${steps}`;
+}
+
+// The cell of a round at a row of the strip: its index, or -1.
+export function cellAtRow(cells, layout, mode, row) {
+    const found = placedCells(cells, layout, mode).find(([at]) => at === row);
+    return found ? found[1] : -1;
+}
+
+export function placeWords(work, layout, mode, cursor) {
+    const row = work.get(cursor.round);
+    const text = roundWords(cursor.round, row);
+    if (!row || cursor.row === null || layout.dense)
+        return text;
+    const i = cellAtRow(row.cells, layout, mode, cursor.row);
+    if (i >= 0)
+        return `${text} · ${cellWords(row.cells, i)}`;
+    return layout.lanes ? `${text} · device ${cursor.row}: not selected` : text;
+}

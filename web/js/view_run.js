@@ -1,0 +1,158 @@
+// One run, live: its state, the round strip, its course, its rounds, events, spec and files.
+import { coalesce, h } from './dom.js';
+import { isAbort } from './http.js';
+import { go, placeUrl, setQuery } from './router.js';
+import { runCharts } from './run_charts.js';
+import { RunData } from './run_data.js';
+import { runFiles } from './run_files.js';
+import { runHead } from './run_head.js';
+import { RunLog } from './run_log.js';
+import { runRounds } from './run_rounds.js';
+import { runSpec } from './run_spec.js';
+import { emptyState, loading } from './states.js';
+import { roundStrip } from './strip.js';
+
+const DRAW_MS = 200;
+const RUN_ASK_MS = 1000;
+const OPEN_ROUND_MS = 5000;
+const PLANNED_MOST = 20000;
+const RUN_EVENTS = /^(run_|round_|config_|devices_|initial_|warning)/;
+
+class RunPage {
+    constructor(ctx, data) {
+        const { signal, query } = ctx;
+        this.ctx = ctx;
+        this.data = data;
+        this.draw = coalesce(() => this.paint(), DRAW_MS, signal);
+        this.askRun = coalesce(() => this.ask(() => data.loadRun()), RUN_ASK_MS, signal);
+        this.askWork = coalesce(() => this.ask(() => data.refreshWork()), RUN_ASK_MS, signal);
+        const open = (round) => go(placeUrl(['runs', data.id, 'rounds', round]));
+        this.head = runHead((run) => {
+            data.run = run;
+            this.draw();
+        });
+        this.charts = runCharts(data, { log: query.log === '1', metric: query.metric || null },
+            { onCursor: (x) => this.setCursor(x), onPick: open, onSetting: setQuery });
+        this.rounds = runRounds(data);
+        this.log = new RunLog(data.id, signal);
+        this.spec = runSpec(signal);
+        this.files = runFiles(data.id, signal);
+        this.problem = h('p', { class: 'error-text', hidden: true });
+        const stripHost = h('section', { class: 'panel', 'aria-labelledby': 'run-strip' }, h('h2', { id: 'run-strip' }, 'Who did how much'), this.problem);
+        this.nodes = [this.head.node, stripHost, this.charts.node, this.rounds.node,
+            h('div', { class: 'cols-2' }, this.log.node, h('div', { class: 'stack' }, this.spec.node, this.files.node))];
+        ctx.host.replaceChildren(...this.nodes);
+        this.strip = roundStrip(stripHost, {
+            work: data.work, mode: query.strip, zoom: query.zoom === undefined ? null : Number(query.zoom),
+            onOpen: open, onCursor: (x) => this.setCursor(x), onSetting: ({ mode, zoom }) => setQuery({ strip: mode, zoom }),
+        });
+        const timer = setInterval(() => this.askOpenRound(), OPEN_ROUND_MS);
+        signal.addEventListener('abort', () => {
+            clearInterval(timer);
+            this.charts.destroy();
+            this.strip.destroy();
+        });
+    }
+
+    // The same round in all pictures.
+    setCursor(round) {
+        this.charts.setCursor(round);
+        this.strip.setCursor(round);
+    }
+
+    // What does not come now comes with the next event, or the stream tells that the server is away.
+    async ask(f) {
+        try {
+            await f();
+        } catch (error) {
+            if (!isAbort(error) && error.status === 404)
+                this.ctx.fail(error);
+            return;
+        }
+        this.draw();
+    }
+
+    askOpenRound() {
+        if (document.hidden)
+            return;
+        this.data.markOpenRound();
+        if (this.data.isDirty)
+            this.askWork();
+    }
+
+    take(event) {
+        this.data.apply(event);
+        this.log.add(event);
+        if (RUN_EVENTS.test(event.type))
+            this.askRun();
+        if (this.data.isDirty)
+            this.askWork();
+        this.draw();
+    }
+
+    paint() {
+        const { data } = this;
+        const { run } = data;
+        this.ctx.setTitle(run.name || 'Run');
+        this.head.update(run);
+        this.strip.update({ rounds: run.num_rounds <= PLANNED_MOST && run.status !== 'finished' ? run.num_rounds : 0,
+            population: run.population || run.spec.selection?.population || 0, selected: data.selected });
+        this.charts.update();
+        this.rounds.update();
+        this.spec.update(run);
+        this.files.update(run);
+    }
+
+    // A part that cannot be read says so in its place; the others are shown.
+    async loadPart(load, tell) {
+        try {
+            await load();
+            tell(null);
+        } catch (error) {
+            if (isAbort(error))
+                throw error;
+            tell(error);
+        }
+        this.draw();
+    }
+
+    load() {
+        const { data } = this;
+        return Promise.all([
+            this.loadPart(() => data.loadCurves(), (error) => this.charts.setProblem(error)),
+            this.loadPart(() => data.loadWork(() => this.draw()), (error) => {
+                this.problem.hidden = !error;
+                this.problem.textContent = error ? `What the devices did could not be read: ${error.detail || error.message}` : '';
+            }),
+            this.log.start(data.run.last_event),
+        ]);
+    }
+}
+
+export function noSuchRun(id) {
+    return emptyState({
+        title: 'There is no such run', text: `This server has no run ${id}. The link may be cut short, or the run is on another server.`,
+        action: h('a', { class: 'button', href: '#/runs' }, 'All runs'),
+    });
+}
+
+export function viewRun(ctx) {
+    const data = new RunData(ctx.place.run, ctx.signal);
+    let page = null;
+    ctx.host.append(loading('Loading the run…'));
+    const load = async () => {
+        try {
+            await data.loadRun();
+        } catch (error) {
+            if (error.status !== 404)
+                throw error;
+            ctx.host.replaceChildren(noSuchRun(data.id));
+            return;
+        }
+        page = page ?? new RunPage(ctx, data);
+        page.paint();
+        await page.load();
+        page.draw();
+    };
+    ctx.follow({ load, onEvent: (event) => page && page.take(event) });
+}
