@@ -1,5 +1,6 @@
 /* GET /runs/{run}/work: who did how much in which round, compact enough to draw thousands of rounds. The text
  * is written straight: as a tree of JSON values a page would take longer to build than to read. */
+#include <math.h>
 #include "server/api/handlers.h"
 #include "server/api/page.h"
 #include "server/api/run_json.h"
@@ -27,27 +28,72 @@ static const char *cell_state(const struct task_row *t)
     }
 }
 
-static enum err put_cells(struct buf *out, const struct task_row *rows, size_t n)
+/* While a task is open, its device says now and then how far it is. */
+static int64_t steps_done(struct api *api, const struct task_row *t)
+{
+    int64_t steps = t->steps_done;
+    double loss;
+    if (t->status <= TASK_CLAIMED)
+        (void)core_progress_get(api->core, t->id, &steps, &loss);
+    return steps;
+}
+
+static enum err put_cells(struct work_look *look, const struct task_row *rows, size_t n)
 {
     enum err e = ERR_OK;
     for (size_t i = 0; i < n && e == ERR_OK; i++)
-        e = buf_printf(out, "%s[%lld,\"%s\",%lld,%lld]", i ? "," : "", (long long)rows[i].ordinal,
-                       cell_state(&rows[i]), (long long)rows[i].steps_done,
+        e = buf_printf(&look->out, "%s[%lld,\"%s\",%lld,%lld]", i ? "," : "", (long long)rows[i].ordinal,
+                       cell_state(&rows[i]), (long long)steps_done(look->r.api, &rows[i]),
                        (long long)rows[i].steps_assigned);
     return e;
 }
 
+static enum err put_number(struct buf *out, const char *name, double value)
+{
+    if (isnan(value))
+        return ERR_OK;
+    if (isinf(value))
+        return buf_printf(out, ",\"%s\":\"%sInfinity\"", name, value < 0 ? "-" : "");
+    return buf_printf(out, ",\"%s\":%.17g", name, value);
+}
+
+/* What else is drawn of a round; what it does not have is left out. */
+static enum err put_numbers(struct buf *out, const struct round_row *round)
+{
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {
+        {"duration_ms", round->closed_at ? (double)(round->closed_at - round->opened_at) : NAN},
+        {"bytes_in", (double)round->bytes_in},
+        {"bytes_out", (double)round->bytes_out},
+        {"proximal_mu", round->proximal_mu},
+        {"mean_gamma", round->mean_gamma},
+        {"dissimilarity_b", round->dissimilarity_b},
+        {"grad_variance_weighted", round->grad_variance_weighted},
+        {"grad_variance_uniform", round->grad_variance_uniform},
+    };
+    enum err e = ERR_OK;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && e == ERR_OK; i++)
+        e = put_number(out, numbers[i].name, numbers[i].value);
+    return e;
+}
+
 /* No name in here needs escaping. */
-static enum err put_round(struct buf *out, const struct round_row *round, const struct task_row *rows,
+static enum err put_round(struct work_look *look, const struct round_row *round, const struct task_row *rows,
                           size_t n)
 {
+    struct buf *out = &look->out;
     const char *outcome = round_outcome_name(round->outcome), *quote = outcome[0] ? "\"" : "";
-    enum err e =
-        buf_printf(out, "{\"round\":%lld,\"type\":\"%s\",\"status\":\"%s\",\"outcome\":%s%s%s,\"cells\":[",
-                   (long long)round->n, round_type_name(round->type), round_status_name(round->status), quote,
-                   outcome[0] ? outcome : "null", quote);
+    enum err e = buf_printf(out, "{\"round\":%lld,\"type\":\"%s\",\"status\":\"%s\",\"outcome\":%s%s%s",
+                            (long long)round->n, round_type_name(round->type),
+                            round_status_name(round->status), quote, outcome[0] ? outcome : "null", quote);
     if (e == ERR_OK)
-        e = put_cells(out, rows, n);
+        e = put_numbers(out, round);
+    if (e == ERR_OK)
+        e = buf_puts(out, ",\"cells\":[");
+    if (e == ERR_OK)
+        e = put_cells(look, rows, n);
     return e == ERR_OK ? buf_puts(out, "]}") : e;
 }
 
@@ -60,7 +106,7 @@ static enum err add_round(struct work_look *look, struct store_txn *txn, const s
     enum err e = store_find(txn, QUERY_TASKS_BY_ROUND, arena, 0, &rows, &n, store_text(round->run_id),
                             store_int(round->n), store_any, store_int(TASK_TRAIN));
     if (e == ERR_OK)
-        e = put_round(&look->out, round, rows, n);
+        e = put_round(look, round, rows, n);
     if (e == ERR_OK)
         look->num_cells += n;
     arena_clear(arena);

@@ -1,5 +1,6 @@
 /* The round strip's source: every state of a task, pages that end by rounds or by cells, and what is left
  * out. */
+#include <math.h>
 #include <string.h>
 #include "server/store/records.h"
 #include "tests/api/lab.h"
@@ -9,7 +10,20 @@ struct rows {
     const char *run;
     int64_t first_round, num_rounds, per_round;
     const struct task_row *tasks; /* of each round; NULL: per_round open ones */
+    bool has_numbers;
 };
+
+static void put_numbers(struct round_row *round)
+{
+    round->opened_at = 1000;
+    round->closed_at = 2500;
+    round->bytes_in = INT64_C(9007199254740991);
+    round->proximal_mu = 0.1;
+    round->mean_gamma = INFINITY;
+    round->dissimilarity_b = -INFINITY;
+    round->grad_variance_weighted = 5e-324;
+    round->grad_variance_uniform = NAN;
+}
 
 static enum err put_task(struct store_txn *txn, const struct rows *rows, int64_t round, int64_t k)
 {
@@ -43,6 +57,8 @@ static enum err put_rounds(struct store_txn *txn, void *arg)
         round.n = n;
         round.status = ROUND_CLOSED;
         round.outcome = n % 2 ? ROUND_SKIPPED : ROUND_COMPLETED;
+        if (rows->has_numbers)
+            put_numbers(&round);
         e = store_insert(txn, RECORD_ROUND, &round);
         for (int64_t k = 0; k < rows->per_round && !e; k++)
             e = put_task(txn, rows, n, k);
@@ -125,6 +141,12 @@ START_TEST(test_a_run_at_work)
     ck_assert_str_eq(text_at(page, "items.0.status"), "training");
     ck_assert(json_is_null(json_at(page, "items.0.outcome")));
     cells_are(page, 0, "[[0,\"open\",0,4],[1,\"open\",0,4]]");
+    ck_assert_ptr_null(json_at(page, "items.0.duration_ms"));
+    json_decref(page);
+    lab_done(&lab, second.token, "POST", path_of("/api/v1/tasks/%s/progress", text_at(other, "task_id")),
+             "{\"steps_done\":3}");
+    page = work(&lab, run, "");
+    cells_are(page, 0, "[[0,\"open\",0,4],[1,\"open\",3,4]]");
     json_decref(page);
     struct http_answer a = lab_update(&lab, &first, task, 1);
     ck_assert_int_eq(a.status, 200);
@@ -139,6 +161,30 @@ START_TEST(test_a_run_at_work)
     ck_assert_str_eq(text_at(page, "items.0.outcome"), "completed");
     cells_are(page, 0, "[[0,\"completed\",4,4],[1,\"failed\",1,4]]");
     cells_are(page, 1, "[[0,\"open\",0,4],[1,\"open\",0,4]]");
+    ck_assert_int_ge(int_at(page, "items.0.duration_ms"), 0);
+    ck_assert_int_gt(int_at(page, "items.0.bytes_in"), 0);
+    json_decref(page);
+    lab_close(&lab);
+}
+END_TEST
+
+/* What is not finite is a text, what is not known is missing, and all digits are there. */
+START_TEST(test_numbers_of_a_round)
+{
+    struct lab lab;
+    char run[ID_SIZE];
+    open_with_run(&lab, run);
+    struct rows rows = {.run = run, .num_rounds = 1, .has_numbers = true};
+    put(&lab, &rows);
+    json_t *page = work(&lab, run, "");
+    ck_assert_int_eq(int_at(page, "items.0.duration_ms"), 1500);
+    ck_assert_int_eq(int_at(page, "items.0.bytes_in"), INT64_C(9007199254740991));
+    ck_assert_int_eq(int_at(page, "items.0.bytes_out"), 0);
+    ck_assert_double_eq(json_number_value(json_at(page, "items.0.proximal_mu")), 0.1);
+    ck_assert_str_eq(text_at(page, "items.0.mean_gamma"), "Infinity");
+    ck_assert_str_eq(text_at(page, "items.0.dissimilarity_b"), "-Infinity");
+    ck_assert_double_eq(json_number_value(json_at(page, "items.0.grad_variance_weighted")), 5e-324);
+    ck_assert_ptr_null(json_at(page, "items.0.grad_variance_uniform"));
     json_decref(page);
     lab_close(&lab);
 }
@@ -222,7 +268,11 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {test_every_state, test_a_run_at_work, test_pages_of_rounds,
-                                  test_a_page_ends_with_its_cells, test_bad_questions};
+    const TTest *const tests[] = {test_every_state,
+                                  test_a_run_at_work,
+                                  test_numbers_of_a_round,
+                                  test_pages_of_rounds,
+                                  test_a_page_ends_with_its_cells,
+                                  test_bad_questions};
     return unit_run("api_work", tests, sizeof tests / sizeof tests[0]);
 }
