@@ -10,4 +10,11 @@ EXTRA_DIST += tests/web/unit_tests.sh tests/web/browser_tests.py tests/web/brows
 	tests/web/unit/router.test.mjs \
 	tests/web/unit/schema.test.mjs \
 	tests/web/unit/new_run.test.mjs \
-	tests/web/unit/runs.test.mjs
+	tests/web/unit/runs.test.mjs \
+	tests/web/unit/series.test.mjs \
+	tests/web/unit/charts.test.mjs \
+	tests/web/unit/strip.test.mjs \
+	tests/web/unit/gantt.test.mjs \
+	tests/web/unit/stats.test.mjs \
+	tests/web/unit/spec_diff.test.mjs \
+	tests/web/unit/run_page.test.mjs

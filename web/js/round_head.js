@@ -16,12 +16,6 @@ function neighbour(run, n, text, iconName, isThere) {
     return h('a', { class: 'button', href: placeUrl(['runs', run.id, 'rounds', n]), 'aria-label': label, rel: iconName === 'left' ? 'prev' : 'next' }, content);
 }
 
-// The newest round that has been opened; -1: none.
-export function newestRound(run) {
-    const hasOpened = run.status !== 'pending' && run.status !== 'waiting_for_devices' && !(run.status === 'paused' && run.round >= run.num_rounds);
-    return hasOpened && run.started_at ? run.round : run.round - 1;
-}
-
 function countFact(round, name) {
     return h('span', { class: 'badge' }, stateMark(name), h('span', { class: 'num' }, `${fmtCount(round[name])} ${name}`));
 }
@@ -83,10 +77,9 @@ export function roundHead() {
     const copy = copyButton(() => current.aggregate_sha256, 'Copy the SHA-256');
     return {
         node,
-        update(run, round) {
+        update(run, round, hasNext) {
             current = round;
-            const newest = newestRound(run);
-            const key = JSON.stringify([run.name, newest, round]);
+            const key = JSON.stringify([run.name, hasNext, round]);
             if (key === known)
                 return;
             known = key;
@@ -98,7 +91,7 @@ export function roundHead() {
                         h('a', { href: placeUrl(['runs', run.id]) }, isolated(run.name || run.id))),
                     h('h1', null, round.type === 'final' ? 'Final evaluation' : `Round ${round.round}`), ' '),
                     h('nav', { class: 'row', 'aria-label': 'Rounds' }, neighbour(run, round.round - 1, 'Previous', 'left', round.round > 0),
-                        neighbour(run, round.round + 1, 'Next', 'right', round.round < newest))),
+                        neighbour(run, round.round + 1, 'Next', 'right', hasNext))),
                 h('div', { class: 'row', role: 'status' }, stateBadge(roundState(round)), round.type === 'train' ? outcomeFacts(round) : null),
                 note.length > 0 ? h('div', { class: ['note', round.outcome === 'failed' ? 'bad' : round.outcome === 'completed' ? null : 'warn'] }, icon('info'), h('p', null, note)) : null,
                 h('dl', { class: 'facts plain' }, figureList(round)),

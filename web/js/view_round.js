@@ -4,7 +4,7 @@ import { commandBox, curlLine } from './command.js';
 import { append, clear, coalesce, h, isolated } from './dom.js';
 import { fmtCount, fmtLoss, fmtNumber, fmtPercent } from './format.js';
 import { isAbort } from './http.js';
-import { newestRound, roundHead } from './round_head.js';
+import { roundHead } from './round_head.js';
 import { roundRows } from './round_rows.js';
 import { roundTable } from './round_table.js';
 import { placeUrl, setQuery } from './router.js';
@@ -35,9 +35,15 @@ function metricTable(metrics) {
 
 const msOf = (iso) => (iso ? Date.parse(iso) : NaN);
 
+// One round that has been opened, n or after it; none: an empty list.
+async function roundsFrom(ctx, n) {
+    const query = { since_round: n, limit: 1 };
+    return (await api.get(apiPath('runs', ctx.place.run, 'work'), { query, signal: ctx.signal })).items;
+}
+
 class RoundPage {
     constructor(ctx, n) {
-        Object.assign(this, { ctx, n, run: null, round: null, tasks: { train: [], evaluate: null }, isMore: false });
+        Object.assign(this, { ctx, n, run: null, round: null, tasks: { train: [], evaluate: null }, hasNext: false });
         this.type = ctx.query.tasks === 'evaluate' ? 'evaluate' : 'train';
         this.head = roundHead();
         this.tables = { train: roundTable('train', 'No device was selected to train in this round.'),
@@ -70,14 +76,14 @@ class RoundPage {
         return api.get(apiPath('runs', this.ctx.place.run, ...path), { signal: this.ctx.signal });
     }
 
-    // Whether there is a next round.
-    async loadRun() {
-        this.run = await this.get();
-        this.paint();
+    // Once there is a next round there always is.
+    async loadNext() {
+        if (!this.hasNext)
+            this.hasNext = (await roundsFrom(this.ctx, this.n + 1)).length > 0;
     }
 
     async load() {
-        [this.run, this.round] = await Promise.all([this.get(), this.get('rounds', String(this.n))]);
+        [this.run, this.round] = await Promise.all([this.get(), this.get('rounds', String(this.n)), this.loadNext()]);
         if (this.round.type === 'final')
             this.type = 'evaluate';
         await this.loadTasks();
@@ -111,7 +117,7 @@ class RoundPage {
     paint() {
         const { run, round } = this;
         this.ctx.setTitle(`Round ${this.n} of ${run.name || 'a run'}`);
-        this.head.update(run, round);
+        this.head.update(run, round, this.hasNext);
         for (const [type, words] of [['train', 'Training'], ['evaluate', 'Evaluation']]) {
             const text = `${words} (${fmtCount(this.counts[type])})`;
             if (this.tabs[type].textContent !== text)
@@ -143,23 +149,32 @@ class RoundPage {
     }
 }
 
-function noSuchRound(run, n) {
-    const newest = newestRound(run);
-    const isToCome = Number.isInteger(n) && n > newest && n <= run.num_rounds && run.status !== 'finished';
+// newest: the number of the newest round, -1 where there is none.
+function noSuchRound(run, n, newest) {
+    const isToCome = n > newest && n <= run.num_rounds && run.status !== 'finished';
     const text = newest < 0 ? `No round of this run has been opened yet: ${run.status_reason || run.status}.`
-        : `The newest round of this run is ${newest}, of ${run.num_rounds} planned.${isToCome ? ' This page shows the round as soon as it opens.' : ''}`;
+        : `The newest round of this run is ${newest}; ${run.num_rounds} are planned.`;
     return emptyState({
-        title: isToCome ? `Round ${n} is still to come` : 'There is no such round', text,
+        title: isToCome ? `Round ${n} is still to come` : 'There is no such round',
+        text: isToCome ? `${text} This page shows it as soon as it opens.` : text,
         action: h('div', { class: 'row' }, h('a', { class: 'button', href: placeUrl(['runs', run.id]) }, 'The run'),
             newest >= 0 ? h('a', { class: 'button', href: placeUrl(['runs', run.id, 'rounds', newest]) }, `Round ${newest}`) : null),
     });
+}
+
+async function newestRound(ctx, run) {
+    for (const n of [run.round, run.round - 1]) {
+        if (n >= 0 && (await roundsFrom(ctx, n)).length > 0)
+            return n;
+    }
+    return -1;
 }
 
 // What stands on the page where the round cannot be read: of a run that is not there, or of a round that is not there.
 async function showMissing(ctx, n) {
     try {
         const run = await api.get(apiPath('runs', ctx.place.run), { signal: ctx.signal });
-        ctx.host.replaceChildren(noSuchRound(run, n));
+        ctx.host.replaceChildren(noSuchRound(run, n, await newestRound(ctx, run)));
     } catch (error) {
         if (error.status !== 404)
             throw error;
@@ -184,13 +199,16 @@ export function viewRound(ctx) {
             ctx.host.replaceChildren(page.node);
     };
     const renew = coalesce(() => page.ask(load), ROUND_ASK_MS, ctx.signal);
-    const renewRun = coalesce(() => page.ask(() => page.loadRun()), ROUND_ASK_MS, ctx.signal);
+    const findNext = coalesce(() => page.ask(async () => {
+        await page.loadNext();
+        page.paint();
+    }), ROUND_ASK_MS, ctx.signal);
     const timer = setInterval(() => document.hidden || !page.isOpen || renew(), OPEN_MS);
     ctx.signal.addEventListener('abort', () => clearInterval(timer));
     ctx.follow({ load, onEvent: ({ type, data }) => {
         if (data.round === n || type.startsWith('run_'))
             renew();
-        else if (type === 'round_opened' && page.round)
-            renewRun();
+        else if (type === 'round_opened' && page.round && !page.hasNext)
+            findNext();
     } });
 }
