@@ -1,0 +1,195 @@
+// The fleet: all devices, how fast each is for the data it has, and the workers they live in.
+import { api } from './api.js';
+import { countBars, deviceColumns, speedText, workerColumns } from './device_cells.js';
+import { append, clear, coalesce, h, isolated } from './dom.js';
+import { DEVICE_STATUSES, countTexts, fleetFilter, gentlePause, labelCounts, passesFilter, speedPoints, statusCounts } from './fleet.js';
+import { fmtCount } from './format.js';
+import { go, placeUrl, setQuery } from './router.js';
+import { scatter } from './scatter.js';
+import { emptyState, loading, stateBadge } from './states.js';
+import { pickerField, steady } from './steady.js';
+import { dataTable } from './table.js';
+
+const MOST_DEVICES = 10000;
+const FLEET_EVENTS = /^(device|worker)_|^round_closed$|^training_started$|^run_finished$/;
+const MOST_LABELS = 12;
+
+function statusChoices(counts) {
+    const count = (n) => (counts ? ` (${fmtCount(n)})` : '');
+    const all = counts ? DEVICE_STATUSES.reduce((sum, s) => sum + counts[s], 0) : 0;
+    return [['serving', `Not revoked${count(all - (counts?.revoked ?? 0))}`],
+        ...DEVICE_STATUSES.map((s) => [s, s.charAt(0).toUpperCase() + s.slice(1) + count(counts?.[s])]), ['all', `All${count(all)}`]];
+}
+
+export class FleetView {
+    constructor(ctx) {
+        Object.assign(this, { ctx, filter: fleetFilter(ctx.query), devices: [], workers: new Map(), runNames: new Map(), pause: 5000 });
+        const sort = /^(\w+)\.(asc|desc)$/.exec(ctx.query.sort ?? '');
+        this.table = dataTable({
+            columns: deviceColumns(() => this), label: 'Devices', pageSize: 100, sort: sort ? { id: sort[1], dir: sort[2] } : { id: 'name', dir: 'asc' },
+            empty: 'No device matches these filters.', onSort: ({ id, dir }) => setQuery({ sort: `${id}.${dir}` }),
+        });
+        this.workerTable = dataTable({ columns: workerColumns(), label: 'Workers', sort: { id: 'name', dir: 'asc' }, empty: 'No worker is enrolled; these devices came by themselves.' });
+        this.makePage();
+        ctx.host.append(loading());
+        ctx.follow({ load: () => this.load(), onEvent: (event) => FLEET_EVENTS.test(event.type) && this.refresh() });
+        this.refresh = coalesce(() => this.renew(), 2000, ctx.signal);
+        ctx.signal.addEventListener('abort', () => {
+            clearTimeout(this.timer);
+            this.plot.destroy();
+        });
+    }
+
+    makePage() {
+        this.summary = h('p');
+        this.statuses = h('dl', { class: 'facts' });
+        this.labels = h('div', { class: 'stack' });
+        this.drawLabels = steady(this.labels);
+        this.note = h('p', { class: 'note', hidden: true });
+        const plotHost = h('div');
+        this.plot = scatter(plotHost, {
+            kinds: ['revoked', 'offline', 'suspect', 'online'].map((kind) => ({ kind })), xTitle: 'Examples to train with', yTitle: 'steps/s',
+            hint: 'Both axes are logarithmic. Point at a device to read it, click to open it.',
+            label: (points) => `Speed against data size of ${fmtCount(points.length)} devices; the table below has the same figures.`,
+            tell: (p) => `${speedText(p.y)} steps/s, ${fmtCount(p.x)} examples, ${p.kind}`,
+            open: (p) => go(placeUrl(['devices', p.key])),
+        });
+        this.page = [
+            h('div', { class: 'head' }, h('div', null, h('h1', null, 'Devices'), this.summary)),
+            this.note,
+            h('div', { class: 'fleet-top' },
+                h('section', { class: 'panel', 'aria-labelledby': 'fleet-plot' }, h('h2', { id: 'fleet-plot' }, 'Speed against data size'), plotHost),
+                h('section', { class: 'panel stack', 'aria-labelledby': 'fleet-status' }, h('h2', { id: 'fleet-status' }, 'Status'), this.statuses, this.labels)),
+            h('section', { class: 'stack', 'aria-label': 'Devices' }, this.makeFilters(), this.table.node),
+            h('section', { class: 'stack', 'aria-labelledby': 'fleet-workers' }, h('h2', { id: 'fleet-workers' }, 'Workers'), this.workerTable.node),
+        ];
+    }
+
+    makeFilters() {
+        const set = (key) => (value) => this.setFilter({ [key]: value }, { [key]: value });
+        const all = [['', 'All']];
+        this.pickers = {
+            status: pickerField({ id: 'fleet-status-pick', title: 'Status', choices: statusChoices(null), value: this.filter.status,
+                onChange: (v) => this.setFilter({ status: v }, { status: v === 'serving' ? null : v }) }),
+            dataset: pickerField({ id: 'fleet-dataset', title: 'Data set', choices: all, value: this.filter.dataset, onChange: set('dataset') }),
+            worker: pickerField({ id: 'fleet-worker', title: 'Worker', choices: all, value: this.filter.worker, onChange: set('worker') }),
+        };
+        this.search = h('input', { class: 'input', id: 'fleet-search', type: 'search', prop: { value: this.filter.text },
+            on: { input: () => this.setFilter({ text: this.search.value }, { q: this.search.value }) } });
+        this.labelFilter = h('div', { class: 'row' });
+        this.drawLabelFilter = steady(this.labelFilter);
+        return h('div', { class: 'filters' }, this.pickers.status.node, this.pickers.dataset.node, this.pickers.worker.node,
+            h('div', { class: 'field' }, h('label', { for: 'fleet-search' }, 'Name, id or label'), this.search), this.labelFilter);
+    }
+
+    setFilter(changes, query) {
+        Object.assign(this.filter, changes);
+        setQuery(query);
+        this.table.showFirstPage();
+        this.show();
+    }
+
+    async load() {
+        const { signal } = this.ctx;
+        const begin = performance.now();
+        const [devices, workers, runs] = await Promise.all([
+            api.all('/api/v1/devices', { signal, max: MOST_DEVICES }),
+            api.all('/api/v1/workers', { signal, max: MOST_DEVICES }),
+            api.get('/api/v1/runs', { signal, query: { limit: 100 } }),
+        ]);
+        this.pause = gentlePause(performance.now() - begin);
+        this.devices = devices;
+        this.isMore = devices.isMore;
+        this.workers = new Map(workers.map((w) => [w.id, w]));
+        this.runNames = new Map(runs.items.map((r) => [r.id, r.name]));
+        this.show();
+        this.schedule();
+    }
+
+    // Presence and speed change without an event.
+    schedule() {
+        clearTimeout(this.timer);
+        this.timer = setTimeout(() => this.renew(), this.pause);
+    }
+
+    async renew() {
+        if (document.hidden) {
+            this.schedule();
+            return;
+        }
+        try {
+            await this.load();
+        } catch {
+            // The badge says that the connection is lost; what is shown stays, and the next time will do.
+            this.schedule();
+        }
+    }
+
+    show() {
+        const { ctx } = this;
+        if (ctx.signal.aborted) {
+            return;
+        }
+        if (this.devices.length === 0) {
+            ctx.host.replaceChildren(this.emptyNode());
+            return;
+        }
+        if (!this.table.node.isConnected) {
+            append(clear(ctx.host), this.page);
+        }
+        this.showSummary();
+        this.showLabels();
+        this.showPickers();
+        const shown = this.devices.filter((d) => passesFilter(d, this.filter));
+        this.table.update(shown);
+        this.plot.update(speedPoints(shown));
+        this.workerTable.update([...this.workers.values()]);
+    }
+
+    showSummary() {
+        const counts = statusCounts(this.devices);
+        const workers = this.workers.size;
+        clear(this.summary).append(`${fmtCount(this.devices.length - counts.revoked)} devices of ${fmtCount(workers)} ${workers === 1 ? 'worker' : 'workers'}`);
+        clear(this.statuses).append(...DEVICE_STATUSES.map((s) => h('div', null, h('dt', null, stateBadge(s)), h('dd', null, fmtCount(counts[s])))));
+        this.note.hidden = !this.isMore;
+        this.note.textContent = `The first ${fmtCount(MOST_DEVICES)} devices are shown; the API has them all, page by page.`;
+    }
+
+    showLabels() {
+        const serving = this.devices.filter((d) => d.status !== 'revoked');
+        const counts = labelCounts(serving);
+        this.drawLabels(JSON.stringify([counts, serving.length, this.filter.label]), () => (counts.length === 0 ? [] : [
+            h('h3', null, 'Labels'),
+            countBars(counts.slice(0, MOST_LABELS), { total: serving.length, label: 'Devices by label', pressed: this.filter.label,
+                pick: (label) => this.toggleLabel(label) }),
+            counts.length > MOST_LABELS ? h('p', { class: 'muted small' }, `and ${counts.length - MOST_LABELS} more labels`) : null,
+        ]));
+    }
+
+    toggleLabel(label) {
+        const next = this.filter.label === label ? '' : label;
+        this.setFilter({ label: next }, { label: next });
+    }
+
+    showPickers() {
+        const { filter, pickers } = this;
+        pickers.status.fill(statusChoices(statusCounts(this.devices)), filter.status);
+        pickers.dataset.fill([['', 'All'], ...countTexts(this.devices.map((d) => d.dataset)).map(([text, n]) => [text, `${text} (${fmtCount(n)})`])], filter.dataset);
+        pickers.worker.fill([['', 'All'], ...[...this.workers.values()].map((w) => [w.id, `${w.name} (${fmtCount(w.num_devices)})`])], filter.worker);
+        this.drawLabelFilter(filter.label, () => (filter.label
+            ? h('button', { type: 'button', class: 'button', on: { click: () => this.toggleLabel(filter.label) } }, 'Only ', isolated(filter.label), ' – show all')
+            : []));
+    }
+
+    emptyNode() {
+        return emptyState({
+            title: 'No device is enrolled yet',
+            text: 'A worker brings its devices along. Start one beside the data, with the enrollment token of the server’s data folder:',
+            command: `fedlane-worker --server ${location.origin} --enroll-token-file enrollment.token --data data.json --devices 0-9 --state-dir worker`,
+        });
+    }
+}
+
+export function viewDevices(ctx) {
+    return new FleetView(ctx);
+}

@@ -1,0 +1,135 @@
+// One worker process: what it runs on and which devices live in it.
+import { api, apiPath } from './api.js';
+import { confirmDialog } from './confirm.js';
+import { commandBox, curlLine } from './command.js';
+import { deviceColumns, factList } from './device_cells.js';
+import { append, clear, coalesce, h, isolated } from './dom.js';
+import { gentlePause, statusCounts } from './fleet.js';
+import { fmtBytes, fmtCount, fmtNumber, shortId } from './format.js';
+import { session } from './session.js';
+import { loading, stateBadge } from './states.js';
+import { steady } from './steady.js';
+import { dataTable } from './table.js';
+import { timeNode } from './time.js';
+import { toast } from './toast.js';
+
+const MOST_DEVICES_OF_WORKER = 10000;
+// What a worker tells of its machine, in words; anything else is shown as it came.
+const RESOURCES = {
+    threads: ['Threads for training', fmtCount],
+    cpus: ['Processors', fmtCount],
+    memory_bytes: ['Memory of the machine', fmtBytes],
+    slowdown: ['Slowed down', (x) => (x === 1 ? 'no' : `${fmtNumber(x, 3)} times`)],
+};
+
+function resourceFacts(resources) {
+    return Object.entries(resources ?? {}).map(([key, value]) => {
+        const known = RESOURCES[key];
+        return known ? [known[0], known[1](value)] : [isolated(key), isolated(typeof value === 'string' ? value : JSON.stringify(value))];
+    });
+}
+
+class WorkerView {
+    constructor(ctx) {
+        Object.assign(this, { ctx, id: ctx.place.worker, workers: new Map(), runNames: new Map() });
+        this.table = dataTable({ columns: deviceColumns(() => this, { ofWorker: true }), label: 'Devices', sort: { id: 'name', dir: 'asc' }, empty: 'It has no device.' });
+        this.head = h('div', { class: 'head' });
+        this.facts = h('section', { class: 'panel', 'aria-label': 'Facts' });
+        this.drawHead = steady(this.head);
+        this.drawFacts = steady(this.facts);
+        this.count = h('p', { class: 'muted' });
+        this.page = [this.head, this.facts,
+            h('section', { class: 'stack', 'aria-labelledby': 'worker-devices' }, h('h2', { id: 'worker-devices' }, 'Devices'), this.count, this.table.node),
+            h('details', { class: 'panel' }, h('summary', null, 'The same with curl'), commandBox(curlLine('GET', apiPath('workers', this.id))))];
+        ctx.host.append(loading());
+        this.refresh = coalesce(() => this.renew(), 2000, ctx.signal);
+        ctx.follow({ load: () => this.load(), onEvent: ({ type, data }) => (data?.worker_id === this.id || /^(device|round|training)_/.test(type)) && this.refresh() });
+        ctx.signal.addEventListener('abort', () => clearTimeout(this.timer));
+    }
+
+    async load() {
+        const { signal } = this.ctx;
+        const begin = performance.now();
+        const [worker, devices, runs] = await Promise.all([
+            api.get(apiPath('workers', this.id), { signal }),
+            api.all('/api/v1/devices', { signal, max: MOST_DEVICES_OF_WORKER, query: { worker: this.id } }),
+            api.get('/api/v1/runs', { signal, query: { limit: 100 } }),
+        ]);
+        Object.assign(this, { worker, devices, runNames: new Map(runs.items.map((r) => [r.id, r.name])), pause: gentlePause(performance.now() - begin) });
+        this.show();
+        this.schedule();
+    }
+
+    schedule() {
+        clearTimeout(this.timer);
+        if (!this.ctx.signal.aborted) {
+            this.timer = setTimeout(() => this.renew(), this.pause ?? 5000);
+        }
+    }
+
+    async renew() {
+        try {
+            if (!document.hidden) {
+                await this.load();
+            }
+        } catch {
+            // The badge says that the connection is lost; what is shown stays.
+        }
+        this.schedule();
+    }
+
+    show() {
+        const { ctx, worker, devices } = this;
+        if (ctx.signal.aborted) {
+            return;
+        }
+        ctx.setTitle(worker.name);
+        if (!this.table.node.isConnected) {
+            append(clear(ctx.host), this.page);
+        }
+        this.drawHead(JSON.stringify([worker.name, worker.status, worker.revoked_at]), () => this.headNodes());
+        this.drawFacts(JSON.stringify({ ...worker, devices: null }), () => this.factNodes());
+        const counts = statusCounts(devices);
+        this.count.textContent = `${fmtCount(devices.length)} in all, ${fmtCount(counts.online)} online${devices.isMore ? '; the API has the others' : ''}`;
+        this.table.update(devices);
+    }
+
+    headNodes() {
+        const { worker } = this;
+        const revoke = session.can('revoke') && !worker.revoked_at
+            ? h('button', { type: 'button', class: 'button danger', on: { click: () => this.revoke() } }, 'Revoke') : null;
+        return [h('div', null, h('h1', null, isolated(worker.name || shortId(worker.id))),
+            h('p', null, stateBadge(worker.status), worker.revoked_at ? [' ', timeNode(worker.revoked_at)] : null)), revoke];
+    }
+
+    factNodes() {
+        const { worker } = this;
+        const capabilities = Object.entries(worker.capabilities ?? {}).map(([key, value]) => [isolated(key.charAt(0).toUpperCase() + key.slice(1)),
+            isolated(typeof value === 'string' ? value : JSON.stringify(value))]);
+        return factList([
+            ['Last seen', timeNode(worker.last_seen_at)], ['Version', isolated(worker.version || '–')], ...capabilities,
+            ...resourceFacts(worker.resources), ['Enrolled', timeNode(worker.created_at)], ['Id', h('code', null, worker.id)],
+        ]);
+    }
+
+    async revoke() {
+        const { worker } = this;
+        const n = worker.num_devices;
+        const isSure = await confirmDialog({ title: `Revoke ${worker.name}?`, action: 'Revoke', danger: true,
+            text: `Its token ends, ${n === 1 ? 'its device is' : `its ${fmtCount(n)} devices are`} revoked and their open tasks fail. Past work stays. To come back it has to be enrolled anew.` });
+        if (!isSure) {
+            return;
+        }
+        try {
+            await api.del(apiPath('workers', this.id));
+            toast(`${worker.name} is revoked`);
+            await this.load();
+        } catch (error) {
+            toast(`Not revoked: ${error.detail ?? error.message}`, 'bad');
+        }
+    }
+}
+
+export function viewWorker(ctx) {
+    return new WorkerView(ctx);
+}
