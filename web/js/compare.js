@@ -53,6 +53,16 @@ export function flatSpec(spec) {
     return flat;
 }
 
+// A spec with what was changed on the way laid over it.
+export function specInForce(spec, config) {
+    const isNode = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
+    const merged = { ...spec };
+    for (const [key, value] of Object.entries(config ?? {})) {
+        merged[key] = isNode(value) && isNode(merged[key]) ? specInForce(merged[key], value) : value;
+    }
+    return merged;
+}
+
 // [{path, values: [text or null for each run]}] of what is not the same in all of them, by path.
 export function differingParams(specs) {
     const flats = specs.map(flatSpec);

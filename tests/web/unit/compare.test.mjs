@@ -1,7 +1,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import {
-    bestOf, betterWay, compareSettings, differingParams, flatSpec, lastValues, metricTitle, runLabels,
+    bestOf, betterWay, compareSettings, differingParams, flatSpec, lastValues, metricTitle, runLabels, specInForce,
 } from '../../../web/js/compare.js';
 
 const id = (n) => String(n).padStart(32, '0');
@@ -78,4 +78,13 @@ test('labels tell runs of the same name apart', () => {
         ['a …000001', 'b', 'a …000003', 'unnamed']);
     assert.equal(metricTitle('test_accuracy_p90'), 'Test accuracy, 90th percentile');
     assert.equal(metricTitle('gamma'), 'Gamma');
+});
+
+test('what was changed on the way counts', () => {
+    const run = spec(0, { training: { batch_size: 10, learning_rate: 0.1 } });
+    const now = specInForce(run, { training: { learning_rate: 0.2 }, strategy: { params: { proximal_mu: { dynamic: { start: 0 } } } } });
+    assert.deepEqual(now.training, { batch_size: 10, learning_rate: 0.2 });
+    assert.deepEqual(now.strategy, { name: 'fedprox', params: { proximal_mu: { dynamic: { start: 0 } } } });
+    assert.equal(run.training.learning_rate, 0.1);
+    assert.deepEqual(specInForce(run, null), run);
 });

@@ -1,0 +1,278 @@
+// Up to ten runs over each other: one metric as curves, what differs between their specs, and how they ended.
+import { api } from './api.js';
+import { lineChart } from './charts.js';
+import { CompareData, comparePoints } from './compare_data.js';
+import { COMPARE_AXES, MOST_COMPARED, compareSettings, metricTitle, runLabels } from './compare.js';
+import { diffTable, valuesTable } from './compare_tables.js';
+import { append, clear, coalesce, h, icon, isolated, svgEl } from './dom.js';
+import { fmtCount, fmtDuration, fmtNumber, shortId } from './format.js';
+import { go, placeUrl, setQuery } from './router.js';
+import { fileName, saveBlob } from './save.js';
+import { toCsv } from './series.js';
+import { emptyState, loading, runStatus, stateBadge } from './states.js';
+import { pickerField, steady } from './steady.js';
+import { dataTable } from './table.js';
+import { timeNode } from './time.js';
+import { toast } from './toast.js';
+
+const AXIS_TITLES = { round: 'Round', wall: 'Time since the start', steps: 'Steps done by all devices' };
+const COMPARE_RENEW_MS = 3000;
+const CHOICES = 200;
+const RUN_ENDS = new Set(['round_closed', 'run_finished', 'run_paused', 'run_resumed', 'config_changed']);
+
+function axisOptions(x) {
+    if (x === 'wall') {
+        return { title: AXIS_TITLES.wall, fmt: (s) => fmtDuration(s * 1000) };
+    }
+    return { title: AXIS_TITLES[x], fmt: x === 'steps' ? (n) => fmtNumber(n, 4) : undefined };
+}
+
+// ---- which runs ----
+
+class RunPicker {
+    constructor(ctx) {
+        this.ctx = ctx;
+        this.chosen = [];
+        this.button = h('button', { type: 'button', class: 'button primary', on: { click: () => this.compare() } }, icon('compare'), 'Compare');
+        this.table = dataTable({
+            label: 'Runs', select: { label: (r) => r.name || shortId(r.id) }, onSelect: (ids) => this.choose(ids), pageSize: 50,
+            columns: [
+                { id: 'name', title: 'Run', header: true, sortValue: (r) => r.name, cell: (r) => h('a', { href: placeUrl(['runs', r.id]) }, isolated(r.name || shortId(r.id))) },
+                { id: 'status', title: 'Status', sortValue: runStatus, cell: (r) => stateBadge(runStatus(r)) },
+                { id: 'strategy', title: 'Strategy', sortValue: (r) => r.spec.strategy?.name, cell: (r) => r.spec.strategy?.name ?? '–' },
+                { id: 'rounds', title: 'Rounds', numeric: true, sortValue: (r) => r.round, cell: (r) => `${fmtCount(r.round)} / ${fmtCount(r.num_rounds)}` },
+                { id: 'created', title: 'Created', numeric: true, newestFirst: true, sortValue: (r) => r.created_at, cell: (r) => timeNode(r.created_at) },
+            ],
+            sort: { id: 'created', dir: 'desc' },
+        });
+        ctx.host.append(loading());
+        ctx.follow({ load: () => this.load(), onEvent: coalesce(() => this.load().catch(() => {}), COMPARE_RENEW_MS, ctx.signal) });
+        this.choose([]);
+    }
+
+    async load() {
+        const { items } = await api.get('/api/v1/runs', { signal: this.ctx.signal, query: { limit: CHOICES } });
+        if (items.length < 2) {
+            this.ctx.host.replaceChildren(emptyState({ title: 'There is nothing to compare yet',
+                text: `Comparing takes two runs; there ${items.length === 1 ? 'is one' : 'is none'}. Start one here, or submit a spec from a shell:`,
+                command: 'fedlane run submit SPEC.json', action: h('a', { class: 'button', href: '#/runs' }, 'All runs') }));
+            return;
+        }
+        this.table.update(items);
+        if (!this.table.node.isConnected) {
+            append(clear(this.ctx.host), h('div', { class: 'head' },
+                h('div', null, h('h1', null, 'Compare'), h('p', null, `Choose 2 to ${MOST_COMPARED} runs.`)), this.button), this.table.node);
+        }
+    }
+
+    choose(ids) {
+        this.chosen = ids;
+        this.button.disabled = ids.length < 2 || ids.length > MOST_COMPARED;
+        this.button.title = ids.length > MOST_COMPARED ? `Select at most ${MOST_COMPARED} runs` : ids.length < 2 ? 'Select at least two runs' : '';
+    }
+
+    compare() {
+        go(placeUrl(['compare'], { ...this.ctx.query, runs: this.chosen.join(',') }));
+    }
+}
+
+// ---- the comparison ----
+
+class CompareView {
+    constructor(ctx, settings) {
+        Object.assign(this, { ctx, settings, data: new CompareData(settings.runs, ctx.signal), dirty: new Set(), chart: null });
+        this.makePage();
+        ctx.host.append(loading());
+        this.refresh = coalesce(() => this.renew(), COMPARE_RENEW_MS, ctx.signal);
+        ctx.follow({ load: () => this.load(), onEvent: (event) => this.take(event) });
+        ctx.signal.addEventListener('abort', () => this.chart?.destroy());
+    }
+
+    makePage() {
+        const { settings } = this;
+        this.notes = h('div', { class: 'stack' });
+        this.runList = h('ul', { class: 'compare-runs', 'aria-label': 'Runs' });
+        this.chartHost = h('div');
+        this.below = h('p', { class: 'muted small' });
+        this.diff = h('div');
+        this.values = h('div');
+        this.drawNotes = steady(this.notes);
+        this.drawRuns = steady(this.runList);
+        this.drawDiff = steady(this.diff);
+        this.drawValues = steady(this.values);
+        this.metricPick = pickerField({ id: 'compare-metric', title: 'Metric', choices: [], value: settings.metric, onChange: (metric) => this.set({ metric }) });
+        const axis = pickerField({ id: 'compare-x', title: 'Over', choices: COMPARE_AXES.map((x) => [x, AXIS_TITLES[x]]), value: settings.x, onChange: (x) => this.set({ x }) });
+        const section = (id, title, ...nodes) => h('section', { class: 'stack', 'aria-labelledby': id }, h('h2', { id }, title), nodes);
+        this.page = [
+            h('div', { class: 'head' }, h('div', null, h('h1', null, 'Compare')), h('a', { class: 'button', href: '#/compare' }, 'Other runs')),
+            this.notes,
+            this.runList,
+            h('section', { class: 'panel stack', 'aria-label': 'Curves' },
+                h('div', { class: 'filters compare-settings' }, this.metricPick.node, axis.node, this.makeSmoothing(), this.makeLog()),
+                this.chartHost, this.below, this.makeExports()),
+            section('compare-diff', 'What differs between their specs', this.diff),
+            section('compare-last', 'Last values', this.values),
+        ];
+    }
+
+    makeSmoothing() {
+        const shown = h('output', { for: 'compare-smooth', class: 'num' }, String(this.settings.smooth));
+        const input = h('input', { id: 'compare-smooth', type: 'range', min: 0, max: 0.99, step: 0.01, prop: { value: String(this.settings.smooth) },
+            on: { input: () => {
+                shown.textContent = input.value;
+                this.set({ smooth: Number(input.value) });
+            } } });
+        return h('div', { class: 'field' }, h('label', { for: 'compare-smooth' }, 'Smoothing ', shown), input);
+    }
+
+    makeLog() {
+        const input = h('input', { id: 'compare-log', type: 'checkbox', prop: { checked: this.settings.log }, on: { change: () => this.set({ log: input.checked }) } });
+        return h('label', { class: 'check', for: 'compare-log' }, input, 'Logarithmic scale');
+    }
+
+    makeExports() {
+        const name = (ending) => fileName(`compare-${this.settings.metric}-by-${this.settings.x}`, ending);
+        const save = (what, make) => async () => {
+            try {
+                saveBlob(await make(), name(`.${what.toLowerCase()}`));
+            } catch (error) {
+                toast(`The ${what} could not be made: ${error.message}`, 'bad');
+            }
+        };
+        const button = (what, make) => h('button', { type: 'button', class: 'button', on: { click: save(what, make) } }, icon('download'), what);
+        const text = (content, type) => new Blob([content], { type });
+        return h('div', { class: 'row', role: 'group', 'aria-label': 'Save the chart' },
+            button('SVG', () => text(this.chart.toSvg(), 'image/svg+xml')),
+            button('PNG', () => this.chart.toPng()),
+            button('CSV', () => text(toCsv(this.series(), this.settings.x === 'wall' ? 'seconds' : this.settings.x), 'text/csv')));
+    }
+
+    async set(changes) {
+        Object.assign(this.settings, changes);
+        const { metric, x, smooth, log } = this.settings;
+        setQuery({ metric, x: x === 'round' ? null : x, smooth: smooth > 0 ? smooth : null, log: log ? '1' : null });
+        try {
+            await this.data.complete(this.settings);
+            this.showChart();
+        } catch (error) {
+            if (!this.ctx.signal.aborted) {
+                toast(`The curves could not be loaded: ${error.detail ?? error.message}`, 'bad');
+            }
+        }
+    }
+
+    async load() {
+        const { ctx, data } = this;
+        await data.load(this.settings);
+        if (data.shown.length === 0 && data.missing.size > 0) {
+            throw [...data.missing.values()][0];
+        }
+        this.show();
+        data.loadNames().then(() => ctx.signal.aborted || this.showMetrics(), () => {});
+    }
+
+    take(event) {
+        if (this.data.runs.has(event.run_id) && RUN_ENDS.has(event.type)) {
+            this.dirty.add(event.run_id);
+            this.refresh();
+        }
+    }
+
+    // Only the runs of which something has come, and of those only what is shown.
+    async renew() {
+        const { data, settings, ctx } = this;
+        const ids = [...this.dirty];
+        this.dirty.clear();
+        try {
+            await Promise.all(ids.flatMap((id) => {
+                for (const key of [...data.curves.keys()].filter((k) => k.startsWith(id))) {
+                    data.curves.delete(key);
+                }
+                return [data.loadRun(id), data.loadCurve(id, settings.metric)];
+            }));
+            await data.complete(settings);
+            if (!ctx.signal.aborted) {
+                this.show();
+            }
+        } catch {
+            ids.forEach((id) => this.dirty.add(id)); // the badge says why; the next event, or the stream's return, asks again
+        }
+    }
+
+    show() {
+        const { ctx } = this;
+        if (ctx.signal.aborted) {
+            return;
+        }
+        if (!this.chartHost.isConnected) {
+            append(clear(ctx.host), this.page);
+        }
+        this.showNotes();
+        this.showRuns();
+        this.showMetrics();
+        this.showChart();
+        const runs = this.data.shown;
+        const labels = runLabels(runs);
+        this.drawDiff(JSON.stringify([labels, runs.map((r) => r.config)]), () => diffTable(runs, labels));
+        this.drawValues(JSON.stringify([labels, runs.map((r) => [r.metrics, r.round, r.status])]), () => valuesTable(runs, labels));
+    }
+
+    showNotes() {
+        const gone = [...this.data.missing].map(([id, error]) => `Run ${shortId(id)} is not shown: ${error.detail ?? error.message}`);
+        const all = [...this.settings.wrong, ...gone, this.data.shown.length === 1 ? 'One run alone: choose others with “Other runs”' : null].filter(Boolean);
+        this.drawNotes(JSON.stringify(all), () => all.map((text) => h('p', { class: 'note warn' }, icon('alert'), h('span', null, isolated(text)))));
+    }
+
+    showRuns() {
+        const runs = this.data.shown;
+        const labels = runLabels(runs);
+        this.drawRuns(JSON.stringify(runs.map((r) => [r.name, runStatus(r), r.round])), () => runs.map((run, i) => h('li', null,
+            svgEl('svg', { class: ['swatch', `series-${i % 8}`], width: 18, height: 8, viewBox: '0 0 18 8', 'aria-hidden': 'true' }, svgEl('path', { d: 'M0 4h18', 'stroke-dasharray': i < 8 ? null : '6 4' })),
+            h('a', { href: placeUrl(['runs', run.id]) }, isolated(labels[i])), stateBadge(runStatus(run)),
+            h('span', { class: 'muted num rounds' }, `${fmtCount(run.round)} of ${fmtCount(run.num_rounds)} rounds`),
+            runs.length > 1 ? h('button', { type: 'button', class: 'button quiet icon-only', 'aria-label': `Leave out ${labels[i]}`, on: { click: () => this.leaveOut(run.id) } }, icon('close')) : null)));
+    }
+
+    leaveOut(id) {
+        go(placeUrl(['compare'], { ...this.ctx.query, ...this.query(), runs: this.settings.runs.filter((one) => one !== id).join(',') }));
+    }
+
+    query() {
+        const { metric, x, smooth, log } = this.settings;
+        return { metric, x: x === 'round' ? null : x, smooth: smooth || null, log: log ? '1' : null };
+    }
+
+    showMetrics() {
+        this.metricPick.fill(this.data.metricNames(this.settings.metric).map((name) => [name, metricTitle(name)]), this.settings.metric);
+    }
+
+    series() {
+        const runs = this.data.shown;
+        const labels = runLabels(runs);
+        return runs.map((run, i) => ({ name: labels[i], points: comparePoints(this.data.curve(run.id, this.settings.metric), this.settings, run, this.data.steps.get(run.id)) }));
+    }
+
+    showChart() {
+        const { settings, ctx } = this;
+        if (ctx.signal.aborted) {
+            return;
+        }
+        const title = metricTitle(settings.metric);
+        ctx.setTitle(`Compare ${title.toLowerCase()}`);
+        const options = { title, x: axisOptions(settings.x), y: { title }, series: this.series(), log: settings.log, height: 420,
+            emptyText: 'None of these runs has this metric yet. Choose another, or wait for the first round to close.' };
+        if (this.chart) {
+            this.chart.update(options);
+        } else {
+            this.chart = lineChart(this.chartHost, options);
+        }
+        const thinned = this.data.shown.filter((run) => this.data.curve(run.id, settings.metric).length < run.round);
+        this.below.textContent = thinned.length > 0 && this.data.shown.some((run) => run.round > 600)
+            ? 'Long curves are thinned by the server so that their shape, peaks included, stays; the CSV holds what is drawn.' : '';
+    }
+}
+
+export function viewCompare(ctx) {
+    const settings = compareSettings(ctx.query);
+    return settings.runs.length === 0 && settings.wrong.length === 0 ? new RunPicker(ctx) : new CompareView(ctx, settings);
+}
