@@ -11,7 +11,10 @@ WEB_CSS = \
 	web/css/charts.css \
 	web/css/strip.css \
 	web/css/view_run.css \
-	web/css/view_round.css
+	web/css/view_round.css \
+	web/css/fleet.css \
+	web/css/view_compare.css \
+	web/css/view_server.css
 
 WEB_JS = \
 	web/js/dom.js \
@@ -79,6 +82,21 @@ WEB_JS = \
 	web/js/round_table.js \
 	web/js/round_head.js \
 	web/js/view_round.js \
+	web/js/steady.js \
+	web/js/prom.js \
+	web/js/server_facts.js \
+	web/js/view_server.js \
+	web/js/fleet.js \
+	web/js/scatter_layout.js \
+	web/js/scatter.js \
+	web/js/device_cells.js \
+	web/js/view_devices.js \
+	web/js/view_device.js \
+	web/js/view_worker.js \
+	web/js/compare.js \
+	web/js/compare_data.js \
+	web/js/compare_tables.js \
+	web/js/view_compare.js \
 	web/js/main.js
 
 EXTRA_DIST += build-aux/join-modules web/README.md web/package.json web/index.html $(WEB_CSS) $(WEB_JS)
