@@ -89,6 +89,7 @@ class Page:
     def __init__(self, browser, origin):
         self.browser, self.driver, self.origin = browser, browser.driver, origin
         self.requests, self.replies, self.console, self.allowed = [], {}, [], []
+        self.bytes, self.names = {}, {}  # by address: what came over the wire
         self.resize(WIDE)
 
     # -- where it is ------------------------------------------------------------------------------------------------------
@@ -191,7 +192,9 @@ class Page:
 
     def click(self, role, name=None, within=None):
         def pressed():
-            self.find(role, name, within).click()
+            found = self.find(role, name, within)
+            self.js("arguments[0].scrollIntoView({block: 'center'})", found)  # what sticks to the top does not cover it
+            found.click()
             return True
         self.until(pressed, "a click on the %s %r" % (role, name))
 
@@ -231,8 +234,11 @@ class Page:
             data = message["params"]
             if message["method"] == "Network.requestWillBeSent":
                 self.requests.append(data["request"]["url"])
+                self.names[data["requestId"]] = data["request"]["url"]
             elif message["method"] == "Network.responseReceived":
                 self.replies[data["response"]["url"]] = data["response"]
+            elif message["method"] == "Network.loadingFinished" and data["requestId"] in self.names:
+                self.bytes[self.names[data["requestId"]]] = data["encodedDataLength"]
         self.console += [e for e in self.driver.get_log("browser") if e["level"] == "SEVERE"]
 
     def allow(self, pattern):
@@ -304,11 +310,18 @@ class Page:
         hidden = [s for s in stops if not s["ring"]]
         assert not hidden, "the focus is not to be seen at %s: %s" % (self.place, hidden[:6])
 
+    def settle(self):
+        """Waits for what fades in or out; what moves for ever is left out."""
+        self.driver.execute_async_script("""
+            const ending = document.getAnimations().filter((a) => Number.isFinite(a.effect.getComputedTiming().endTime));
+            Promise.allSettled(ending.map((a) => a.finished)).then(() => requestAnimationFrame(() => arguments[0]()));""")
+
     def check_view(self, keyboard=True):
         """All of it, in both themes."""
         self.check_names()
         for scheme in ("light", "dark"):
-            self.emulate(scheme)
+            self.emulate(scheme, motion="reduce")
+            self.settle()
             self.check_contrast()
         self.emulate("light")
         self.check_fits()
@@ -323,8 +336,9 @@ def name_of(node):
 def downloaded(browser, pattern, timeout_s=30):
     """Waits for a file whose name matches; its path."""
     def done():
-        for name in sorted(os.listdir(browser.downloads)):
-            if re.search(pattern, name) and not name.endswith(".crdownload"):
-                return os.path.join(browser.downloads, name)
-        return None
+        names = sorted(os.listdir(browser.downloads))
+        if any(name.endswith(".crdownload") for name in names):
+            return None  # one is still being written
+        paths = [os.path.join(browser.downloads, name) for name in names if re.search(pattern, name)]
+        return next((path for path in paths if os.path.getsize(path) > 0), None)
     return harness.wait_for(done, "a download like " + pattern, timeout_s)

@@ -1,6 +1,7 @@
 """What the tests of the dashboard share: one server, two workers of unequal speed, a few runs. Made when first asked for."""
 import functools
 
+import browser
 import harness
 import specs
 
@@ -26,8 +27,8 @@ def once(make):
 @once
 def workers(lab):
     """30 devices of Synthetic(1,1): 20 of one worker, 10 of one that is slower."""
-    both = [lab.start_worker(specs.SYNTHETIC, "0-19", "alpha"),
-            lab.start_worker(specs.SYNTHETIC, "20-29", "beta", options=("--slowdown", "3"))]
+    both = [lab.start_worker(specs.SYNTHETIC, "0-19", "alpha", options=("--name", "alpha")),
+            lab.start_worker(specs.SYNTHETIC, "20-29", "beta", options=("--name", "beta", "--slowdown", "3"))]
     harness.wait_for(lambda: len(devices(lab)) == 30, "30 devices")
     return both
 
@@ -60,3 +61,29 @@ def sign_in(lab, page, place="/", role="admin", token=None):
     page.fill("Token", token or tokens(lab)[role])
     page.click("button", "Sign in")
     page.find("navigation")
+
+
+def name_of(node):
+    return browser.name_of(node)
+
+
+def row_of(page, table, name):
+    """The texts of the row that has this name in it; None while there is none."""
+    return next((row for row in page.rows(table) if any(name in cell for cell in row)), None)
+
+
+@once
+def crowd(lab):
+    """A worker of a thousand devices that do nothing."""
+    enroll = harness.Client(lab.url, lab.token("enrollment.token"))
+    return enroll.ok("POST", "/api/v1/workers", {
+        "name": "crowd", "instance_id": "crowd", "version": "1.2.3",
+        "devices": [{"name": "crowd-%d" % k, "ordinal": k, "dataset": "crowd", "num_examples": 10 + k * 10 + (k == 999) * 9,
+                     "labels": {"region": ("north", "south")[k % 2], "kind": "phone"}} for k in range(1000)]})
+
+
+def drawn(page):
+    """What the first chart of the page is made of: Chart.js' own sets, [{label, data: [{x, y}]}]; None while there is none."""
+    return page.js("""const canvas = [...document.querySelectorAll('canvas')].find((c) => globalThis.Chart?.getChart(c));
+                      const chart = canvas && globalThis.Chart.getChart(canvas);
+                      return chart ? chart.data.datasets.filter((s) => s.label).map(({label, data}) => ({label, data})) : null;""")

@@ -1,4 +1,5 @@
-"""The page before anybody has signed in."""
+"""The page itself: what it is allowed, and what it costs."""
+import stage
 
 POLICY = {"default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "img-src": "'self' data: blob:",
           "connect-src": "'self'", "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'"}
@@ -6,6 +7,18 @@ POLICY = {"default-src": "'none'", "script-src": "'self'", "style-src": "'self'"
 
 def policy_of(reply):
     return dict(part.strip().split(" ", 1) for part in reply.headers["Content-Security-Policy"].split(";"))
+
+
+def test_page_asks_who_is_there(lab, page):
+    page.open("/")
+    page.find("textbox", "Token")
+    page.find("button", "Sign in")
+    page.collect()
+    headers = page.replies[page.origin + "/"]["headers"]
+    assert any(h.lower() == "content-security-policy" for h in headers), headers
+    assert page.js("return document.title"), "the page has no title"
+    assert page.js("return document.documentElement.lang") == "en"
+    page.check_view()
 
 
 def test_every_reply_is_locked_down(lab, page):
@@ -21,5 +34,15 @@ def test_every_reply_is_locked_down(lab, page):
 
 
 def test_first_view_is_small(lab, page):
-    sizes = {path: len(lab.admin.get(path).body) for path in ("/", "/assets/app.css", "/assets/app.js")}
-    assert sum(sizes.values()) < 300_000, sizes
+    """The page, its style, its logic, one API page and the event stream; what comes over the wire for them."""
+    stage.sign_in(lab, page)
+    page.until(lambda: page.has("status", "Live") or "Live" in page.text(), "the page to be live")
+    page.collect()
+    page.requests.clear(), page.bytes.clear()
+    page.reload()
+    page.find("heading", "Runs")
+    page.until(lambda: "Live" in page.text(), "the page to be live")
+    page.collect()
+    asked = [u for u in page.requests if u.startswith(page.origin)]
+    assert len(asked) <= 5, asked
+    assert sum(page.bytes.values()) < 300_000, page.bytes

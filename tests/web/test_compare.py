@@ -1,0 +1,100 @@
+"""Two runs over each other: what is plotted is what the API has."""
+import csv
+import io
+import re
+import urllib.parse
+
+import browser
+import stage
+
+
+def place_of(runs, **query):
+    return "/#/compare?" + urllib.parse.urlencode({"runs": ",".join(r["id"] for r in runs), **query}, safe=",")
+
+
+def curve(lab, run, name):
+    return lab.admin.ok("GET", "/api/v1/runs/%s/metrics?name=%s&device=aggregate" % (run["id"], name))["items"]
+
+
+def plotted(page, count):
+    sets = page.until(lambda: stage.drawn(page) if len(stage.drawn(page) or []) == count else None, "%d curves" % count)
+    return {s["label"]: [(p["x"], p["y"]) for p in s["data"]] for s in sets}
+
+
+def test_two_runs_are_chosen_and_plotted(lab, page):
+    runs = stage.runs(lab)
+    stage.sign_in(lab, page)
+    for run in runs:
+        page.click("checkbox", "Select " + run["name"])
+    page.click("button", "Compare")
+    page.find("heading", "Compare")
+    assert "runs=" in page.place
+    shown = plotted(page, 2)
+    for run in runs:
+        assert shown[run["name"]] == [(m["round"], m["value"]) for m in curve(lab, run, "train_loss")], run["name"]
+
+
+def test_every_axis_and_metric_is_that_of_the_api(lab, page):
+    runs = stage.runs(lab)
+    stage.sign_in(lab, page, place_of(runs, metric="test_accuracy", x="steps"))
+    shown = plotted(page, 2)
+    for run in runs:
+        done = {r["round"]: r["steps_done"] for r in lab.rounds(run["id"])}
+        wanted = [(sum(n for r, n in done.items() if r < m["round"]), m["value"]) for m in curve(lab, run, "test_accuracy")]
+        assert shown[run["name"]] == wanted, run["name"]
+    page.choose("Over", "Time since the start")
+    seconds = page.until(lambda: [s for s in stage.drawn(page) if s["data"][-1]["x"] != shown[s["label"]][-1][0]], "another axis")[0]["data"]
+    assert all(a["x"] <= b["x"] for a, b in zip(seconds, seconds[1:])) and seconds[0]["x"] >= 0, seconds
+    page.choose("Metric", "Gamma")
+    page.choose("Over", "Round")
+    wanted = [(m["round"], m["value"]) for m in curve(lab, runs[0], "gamma")]
+    page.until(lambda: plotted(page, 2)[runs[0]["name"]] == wanted, "gamma by round")
+
+
+def test_settings_stand_in_the_link(lab, page):
+    runs = stage.runs(lab)
+    stage.sign_in(lab, page, place_of(runs, smooth="0.6", log="1"))
+    smooth = plotted(page, 2)
+    raw = [m["value"] for m in curve(lab, runs[0], "train_loss")]
+    assert smooth[runs[0]["name"]][0][1] == raw[0]
+    assert smooth[runs[0]["name"]][2][1] != raw[2], "it is not smoothed"
+    page.click("checkbox", "Logarithmic scale")
+    page.until(lambda: "log" not in page.place, "the link to follow")
+    page.choose("Metric", "Test loss")
+    page.until(lambda: "metric=test_loss" in page.place, "the link to follow")
+    page.reload()
+    page.until(lambda: stage.drawn(page), "the chart again")
+    assert page.find("combobox", "Metric").get_attribute("value") == "test_loss"
+    assert page.find("slider", re.compile("Smoothing")).get_attribute("value") == "0.6"
+    assert not page.find("checkbox", "Logarithmic scale").is_selected()
+
+
+def test_what_differs_and_how_they_ended(lab, page):
+    runs = stage.runs(lab)
+    stage.sign_in(lab, page, place_of(runs))
+    page.find("table", "What differs between their specs")
+    assert page.rows("What differs between their specs") == [["strategy.params.proximal_mu", "0", "1"]]
+    last = {row[0]: row[1:] for row in page.rows("Last values")}
+    values = [r["metrics"]["values"] for r in runs]
+    assert [float(re.match(r"[\d.]+", cell).group()) for cell in last["Train loss"]] == [round(v["train_loss"], 4) for v in values], last
+    assert [cell.split(" %")[0] for cell in last["Test accuracy"]] == ["%.1f" % (100 * v["test_accuracy"]) for v in values], last
+    assert last["Rounds done"] == ["8", "8"], last
+
+
+def test_export(lab, page):
+    runs = stage.runs(lab)
+    stage.sign_in(lab, page, place_of(runs))
+    plotted(page, 2)
+    page.click("button", "CSV")
+    with open(browser.downloaded(page.browser, r"compare.*\.csv$"), newline="") as f:
+        rows = list(csv.reader(io.StringIO(f.read())))
+    assert rows[0] == ["round"] + [r["name"] for r in runs], rows[0]
+    for column, run in enumerate(runs, 1):
+        assert [float(row[column]) for row in rows[1:]] == [m["value"] for m in curve(lab, run, "train_loss")]
+    page.click("button", "SVG")
+    with open(browser.downloaded(page.browser, r"compare.*\.svg$")) as f:
+        text = f.read()
+    assert text.startswith("<svg") and all(r["name"] in text for r in runs), text[:300]
+    page.click("button", "PNG")
+    with open(browser.downloaded(page.browser, r"compare.*\.png$"), "rb") as f:
+        assert f.read(8) == b"\x89PNG\r\n\x1a\n"

@@ -1,0 +1,68 @@
+"""A thousand devices, and one of them."""
+import stage
+
+
+def test_a_thousand_devices(lab, page):
+    crowd = stage.crowd(lab)
+    stage.sign_in(lab, page, "/#/devices?dataset=crowd")
+    page.until(lambda: len(page.rows("Devices")) == 100, "the first page of the table")
+    page.until_text("1–100 of 1,000")
+    first = page.rows("Devices")[0][0]
+    page.click("button", "Next page")
+    page.until_text("101–200 of 1,000")
+    assert page.rows("Devices")[0][0] != first
+    page.click("button", "Examples")
+    page.until(lambda: page.rows("Devices")[0][4] == "10,009", "the largest first")
+    assert "sort=examples.desc" in page.place, page.place
+    page.choose("Worker", "crowd (1,000)")
+    page.fill("Name, id or label", "crowd-77", role="searchbox")
+    page.until(lambda: len(page.rows("Devices")) == 11, "crowd-77 and crowd-770 to crowd-779")
+    page.reload()
+    page.until(lambda: len(page.rows("Devices")) == 11, "the same after a reload")
+    page.click("link", "crowd-777")
+    page.find("heading", "crowd-777")
+    device = next(d for d in stage.devices(lab, "dataset=crowd") if d["name"] == "crowd-777")
+    assert page.place == "#/devices/" + device["id"]
+    assert device["worker_id"] == crowd["worker_id"]
+
+
+def test_labels_narrow_the_fleet_down(lab, page):
+    stage.crowd(lab)
+    stage.sign_in(lab, page, "/#/devices?dataset=crowd")
+    page.click("button", "region=south")
+    page.until_text("1–100 of 500")
+    assert "label=region%3Dsouth" in page.place or "label=region=south" in page.place, page.place
+    assert all("region=south" in row[6] for row in page.rows("Devices"))
+    page.click("button", "region=south")
+    page.until_text("1–100 of 1,000")
+
+
+def test_the_history_of_a_device(lab, page):
+    run = stage.runs(lab)[1]
+    device = next(d for d in stage.devices(lab) if tasks_of(lab, d, run))
+    tasks = tasks_of(lab, device, run)
+    stage.sign_in(lab, page, "/#/devices/%s?run=%s" % (device["id"], run["id"]))
+    page.until(lambda: len(page.rows("History")) == len(tasks), "its tasks")
+    for row, task in zip(page.rows("History"), tasks):
+        assert row[0] == "%s, round %d" % (run["name"], task["round"]), row
+        assert row[2] == ("partial" if task["partial"] else task["status"]), row
+        assert row[3].startswith("%s / %s" % (format(task["steps_done"], ","), format(task["steps_assigned"], ","))), row
+    page.find("figure")
+    page.until(lambda: stage.drawn(page), "the course of its loss")
+    own, everybody = stage.drawn(page)
+    metrics = lab.admin.ok("GET", "/api/v1/runs/%s/metrics?name=train_loss&device=%d" % (run["id"], device["ordinal"]))["items"]
+    assert own["label"] == "This device" and [p["y"] for p in own["data"]] == [m["value"] for m in metrics]
+    assert everybody["label"] == "All devices" and len(everybody["data"]) == run["num_rounds"] + 1
+
+
+def tasks_of(lab, device, run):
+    return lab.admin.ok("GET", "/api/v1/devices/%s/tasks?run=%s&type=train&limit=1000" % (device["id"], run["id"]))["items"]
+
+
+def test_a_worker_and_its_devices(lab, page):
+    stage.workers(lab)
+    worker = next(w for w in lab.admin.ok("GET", "/api/v1/workers")["items"] if w["name"] == "beta")
+    stage.sign_in(lab, page, "/#/workers/" + worker["id"])
+    page.until(lambda: len(page.rows("Devices")) == 10, "its devices")
+    text = page.text()
+    assert "3 times" in text and worker["version"] in text and "Threads for training" in text, text

@@ -1,0 +1,100 @@
+"""A page that lives: a run from the form to its end, a connection that is lost, devices that come and go."""
+import json
+
+import harness
+import stage
+from specs import synthetic_run
+
+
+def mark(page):
+    """What a reload would take away."""
+    page.js("globalThis.fedlaneMark = 1")
+
+
+def not_reloaded(page):
+    assert page.js("return globalThis.fedlaneMark") == 1, "the page was loaded again"
+
+
+def test_a_run_from_the_form_to_its_end(lab, page):
+    stage.workers(lab)
+    stage.sign_in(lab, page)
+    mark(page)
+    page.click("link", "New run")
+    page.find("heading", "New run")
+    spec = synthetic_run(name="from the form", num_rounds=3)
+    page.js("""const [field, text] = arguments;
+               field.focus(); field.value = text;
+               field.dispatchEvent(new Event('input', {bubbles: true})); field.blur();""", page.find("textbox", "Run spec"), json.dumps(spec))
+    page.until(lambda: page.find("textbox", "Rounds").get_attribute("value") == "3", "the form to follow the JSON")
+    page.fill("Rounds", "6")
+    written = json.loads(page.find("textbox", "Run spec").get_attribute("value"))
+    assert written == dict(spec, num_rounds=6), "the JSON follows the form"
+    assert "num_rounds\":6" in page.text(), "the command follows both"
+    page.click("button", "Start the run")
+    page.until(lambda: page.place.startswith("#/runs/0"), "the run's own page")
+    page.open("/#/runs")
+    row = page.until(lambda: finished(stage.row_of(page, "Runs", "from the form")), "the run to end on the page")
+    assert any("6 / 6" in cell for cell in row), row
+    run = next(r for r in lab.admin.ok("GET", "/api/v1/runs")["items"] if r["name"] == "from the form")
+    assert run["outcome"] == "completed" and run["num_rounds"] == 6, run
+    assert any("%.3f" % run["metrics"]["values"]["train_loss"] in cell for cell in row), (row, run["metrics"])
+    not_reloaded(page)
+
+
+def finished(row):
+    return row if row and any("completed" in cell for cell in row) else None
+
+
+def test_a_mistake_in_the_form_is_told_at_its_field(lab, page):
+    stage.workers(lab)
+    stage.sign_in(lab, page, "/#/runs/new")
+    page.fill("Rounds", "0")
+    page.click("button", "Start the run")
+    field = page.find("textbox", "Rounds")
+    page.until(lambda: field.get_attribute("aria-invalid") == "true", "the field to be marked")
+    told = page.js("return arguments[0].getAttribute('aria-describedby').split(' ').map((id) => document.getElementById(id).innerText).join(' ')", field)
+    assert "1" in told, "what is wrong with it: %r" % told
+    assert page.place.startswith("#/runs/new")
+
+
+def test_stop_and_restart_under_an_open_page(lab, page):
+    stage.workers(lab)
+    before = lab.wait_run(lab.submit(synthetic_run(name="before the restart", num_rounds=2)))
+    stage.sign_in(lab, page)
+    page.until(lambda: stage.row_of(page, "Runs", before["name"]), "the run in the table")
+    page.until_text("Live")
+    mark(page)
+    page.allow("ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|Failed to fetch|network error")
+    assert lab.server.stop() == 0
+    page.until_text("Offline")
+    assert stage.row_of(page, "Runs", before["name"]), "what was known stays"
+    lab.start_server()
+    run = lab.submit(synthetic_run(name="after the restart", num_rounds=2, autostart=False))
+    page.until_text("Live")
+    page.until(lambda: stage.row_of(page, "Runs", "after the restart"), "the run that came meanwhile")
+    lab.admin.ok("POST", "/api/v1/runs/%s/start" % run)
+    page.until(lambda: finished(stage.row_of(page, "Runs", "after the restart")), "events after the restart")
+    names = [row[1].splitlines()[0] for row in page.rows("Runs")]
+    assert len(names) == len(set(names)) or names.count("after the restart") == 1, names
+    not_reloaded(page)
+
+
+def test_devices_come_and_go(lab, page):
+    stage.sign_in(lab, page, "/#/devices?dataset=guests")
+    page.find("heading", "Devices") if stage.devices(lab, "") else page.until_text("No device is enrolled yet")
+    mark(page)
+    enroll = harness.Client(lab.url, lab.token("enrollment.token"))
+    guest = enroll.ok("POST", "/api/v1/devices", {"name": "guest", "dataset": "guests", "num_examples": 5, "labels": {"room": "kitchen"}})
+    row = page.until(lambda: stage.row_of(page, "Devices", "guest"), "the guest in the table")
+    assert any("room=kitchen" in cell for cell in row) and any("online" in cell for cell in row), row
+    page.click("link", "guest")
+    page.click("button", "Revoke")
+    page.click("button", "Cancel", within=page.find("dialog"))
+    page.until(lambda: not page.has("dialog"), "the dialog to close")
+    assert lab.admin.ok("GET", "/api/v1/devices/" + guest["device_id"])["status"] == "online", "revoked without a yes"
+    page.click("button", "Revoke")
+    page.click("button", "Revoke", within=page.find("dialog"))
+    page.until_text("guest is revoked")
+    page.until(lambda: not page.has("button", "Revoke"), "nothing more to revoke")
+    assert lab.admin.ok("GET", "/api/v1/devices/" + guest["device_id"])["status"] == "revoked"
+    not_reloaded(page)
