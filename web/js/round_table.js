@@ -51,7 +51,7 @@ function figureColumn(name) {
     return { id: name, title, hint, numeric: true, sortValue: (row) => row[name], cell: (row) => figureCell(row, name) };
 }
 
-function columnsFor(type, axis, span) {
+function columnsFor(type, hasGamma, axis, span) {
     const times = { id: 'times', title: axis, cell: (row) => gantt(row, span) };
     const first = [
         { id: 'device', title: 'Device', header: true, sortValue: (row) => row.task.ordinal, cell: deviceCell },
@@ -62,7 +62,7 @@ function columnsFor(type, axis, span) {
         return [...first, ...['duration', 'train_loss', 'test_loss', 'accuracy'].map(figureColumn)];
     return [...first,
         { id: 'steps', title: 'Steps', numeric: true, hint: 'done of those assigned', sortValue: (row) => row.task.steps_done, cell: stepsCell },
-        ...['duration', 'speed', 'loss_before', 'loss_after', 'gamma', 'update_norm'].map(figureColumn)];
+        ...['duration', 'speed', 'loss_before', 'loss_after', hasGamma ? 'gamma' : null, 'update_norm'].filter(Boolean).map(figureColumn)];
 }
 
 function outlierNote(rows, fences) {
@@ -74,11 +74,11 @@ function outlierNote(rows, fences) {
     return found === 0 ? `No value stands out (${how}).` : `▲ and ▼ stand out: ${how}.`;
 }
 
-// → {node, update({rows, start, end, fences, marks})}; type: 'train' or 'evaluate'.
-export function roundTable(type, empty) {
+// → {node, update({rows, start, end, fences, marks})}; type: 'train' or 'evaluate'; hasGamma: whether the round asks for it.
+export function roundTable(type, hasGamma, empty) {
     const span = { start: 0, end: 1, marks: [] };
     const axis = ganttAxis();
-    const table = dataTable({ columns: columnsFor(type, axis.node, span), key: (row) => row.task.id, pageSize: TASKS_PAGE, empty,
+    const table = dataTable({ columns: columnsFor(type, hasGamma, axis.node, span), key: (row) => row.task.id, pageSize: TASKS_PAGE, empty,
         label: type === 'train' ? 'Training tasks' : 'Evaluation tasks', sort: { id: 'device', dir: 'asc' } });
     const note = h('p', { class: 'muted small' });
     return {

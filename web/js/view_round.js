@@ -46,17 +46,17 @@ class RoundPage {
         Object.assign(this, { ctx, n, run: null, round: null, tasks: { train: [], evaluate: null }, hasNext: false });
         this.type = ctx.query.tasks === 'evaluate' ? 'evaluate' : 'train';
         this.head = roundHead();
-        this.tables = { train: roundTable('train', 'No device was selected to train in this round.'),
-            evaluate: roundTable('evaluate', 'No device was asked only to evaluate in this round.') };
+        this.tables = null;
+        this.tableBox = h('div');
         this.tabs = { train: this.tab('train'), evaluate: this.tab('evaluate') };
         this.more = h('p', { class: 'muted small', hidden: true });
-        this.metrics = h('section', { class: 'panel', 'aria-labelledby': 'round-metrics' });
+        this.metrics = h('section', { class: 'panel stack', 'aria-labelledby': 'round-metrics' });
         const path = apiPath('runs', ctx.place.run, 'rounds', String(n));
         this.node = h('div', { class: 'stack' }, this.head.node,
             h('section', { class: 'panel stack', 'aria-labelledby': 'round-tasks' },
                 h('div', { class: 'row panel-head' }, h('h2', { id: 'round-tasks' }, 'Tasks'),
                     h('div', { class: 'row', role: 'group', 'aria-label': 'Which tasks' }, this.tabs.train, this.tabs.evaluate)),
-                this.tables.train.node, this.tables.evaluate.node, this.more),
+                this.tableBox, this.more),
             h('div', { class: 'cols-2' }, this.metrics, h('section', { class: 'panel stack', 'aria-labelledby': 'round-curl' },
                 h('h2', { id: 'round-curl' }, 'With curl'), commandBox(curlLine('GET', path)), commandBox(curlLine('GET', `${path}/tasks?limit=1000`)))));
     }
@@ -114,8 +114,18 @@ class RoundPage {
         return { train: this.round.selected, evaluate: this.round.evaluators };
     }
 
+    // What the columns are the round's settings say.
+    makeTables() {
+        const asksGamma = Boolean((this.round.config ?? this.run.spec).evaluation?.gamma);
+        this.tables = { train: roundTable('train', asksGamma, 'No device was selected to train in this round.'),
+            evaluate: roundTable('evaluate', false, 'No device was asked only to evaluate in this round.') };
+        this.tableBox.append(this.tables.train.node, this.tables.evaluate.node);
+    }
+
     paint() {
         const { run, round } = this;
+        if (!this.tables)
+            this.makeTables();
         this.ctx.setTitle(`Round ${this.n} of ${run.name || 'a run'}`);
         this.head.update(run, round, this.hasNext);
         for (const [type, words] of [['train', 'Training'], ['evaluate', 'Evaluation']]) {
@@ -123,6 +133,7 @@ class RoundPage {
             if (this.tabs[type].textContent !== text)
                 this.tabs[type].textContent = text;
             this.tabs[type].setAttribute('aria-pressed', String(this.type === type));
+            this.tabs[type].hidden = this.counts[type] === 0 && this.type !== type;
             this.tables[type].node.hidden = this.type !== type;
         }
         this.paintTasks();
