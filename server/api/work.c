@@ -1,6 +1,8 @@
 /* GET /runs/{run}/work: who did how much in which round, compact enough to draw thousands of rounds. The text
  * is written straight: as a tree of JSON values a page would take longer to build than to read. */
+#include <jansson.h>
 #include <math.h>
+#include "common/json/json_num.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
 #include "server/api/run_json.h"
@@ -57,6 +59,23 @@ static enum err put_number(struct buf *out, const char *name, double value)
     return buf_printf(out, ",\"%s\":%.17g", name, value);
 }
 
+/* Of the round's metrics, as they are stored: JSON. */
+static enum err put_metrics(struct buf *out, const char *metrics)
+{
+    static const char *const names[] = {"train_loss", "test_accuracy"};
+    json_t *all = json_loads(metrics, 0, NULL);
+    enum err e = ERR_OK;
+    for (size_t i = 0; i < sizeof names / sizeof *names && e == ERR_OK; i++) {
+        double value;
+        const json_t *metric = json_object_get(all, names[i]);
+        if (!metric || json_num_read(metric, &value) != ERR_OK)
+            continue;
+        e = isnan(value) ? buf_printf(out, ",\"%s\":\"NaN\"", names[i]) : put_number(out, names[i], value);
+    }
+    json_decref(all);
+    return e;
+}
+
 /* What else is drawn of a round; what it does not have is left out. */
 static enum err put_numbers(struct buf *out, const struct round_row *round)
 {
@@ -76,7 +95,7 @@ static enum err put_numbers(struct buf *out, const struct round_row *round)
     enum err e = ERR_OK;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && e == ERR_OK; i++)
         e = put_number(out, numbers[i].name, numbers[i].value);
-    return e;
+    return e == ERR_OK && round->metrics[0] ? put_metrics(out, round->metrics) : e;
 }
 
 /* No name in here needs escaping. */

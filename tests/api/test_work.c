@@ -23,6 +23,7 @@ static void put_numbers(struct round_row *round)
     round->dissimilarity_b = -INFINITY;
     round->grad_variance_weighted = 5e-324;
     round->grad_variance_uniform = NAN;
+    round->metrics = "{\"train_loss\":\"NaN\",\"test_accuracy\":0.25,\"test_loss\":1}";
 }
 
 static enum err put_task(struct store_txn *txn, const struct rows *rows, int64_t round, int64_t k)
@@ -185,6 +186,9 @@ START_TEST(test_numbers_of_a_round)
     ck_assert_str_eq(text_at(page, "items.0.dissimilarity_b"), "-Infinity");
     ck_assert_double_eq(json_number_value(json_at(page, "items.0.grad_variance_weighted")), 5e-324);
     ck_assert_ptr_null(json_at(page, "items.0.grad_variance_uniform"));
+    ck_assert_str_eq(text_at(page, "items.0.train_loss"), "NaN");
+    ck_assert_double_eq(json_number_value(json_at(page, "items.0.test_accuracy")), 0.25);
+    ck_assert_ptr_null(json_at(page, "items.0.test_loss"));
     json_decref(page);
     lab_close(&lab);
 }

@@ -122,31 +122,11 @@ export function bandText(one, x, y) {
     return at ? ` (${valueText(at[1], y.fmt)} to ${valueText(at[2], y.fmt)})` : '';
 }
 
-// A vertical line where the cursor of the page is, in all charts alike.
-export const crosshairPlugin = {
-    id: 'crosshair',
-    beforeDatasetsDraw(chart, args, { x, colour }) {
-        const px = x === null || x === undefined ? NaN : chart.scales.x.getPixelForValue(x);
-        const { left, right, top, bottom } = chart.chartArea;
-        if (!(px >= left - 1 && px <= right + 1))
-            return;
-        chart.ctx.save();
-        chart.ctx.strokeStyle = colour;
-        chart.ctx.lineWidth = 1;
-        chart.ctx.beginPath();
-        chart.ctx.moveTo(Math.round(px) + 0.5, top);
-        chart.ctx.lineTo(Math.round(px) + 0.5, bottom);
-        chart.ctx.stroke();
-        chart.ctx.restore();
-    },
-};
-
 export function chartConfig(options, axes, colours, hidden) {
     const { x = {}, y = {} } = options;
     return {
         type: 'line',
         data: { datasets: chartSets(options, colours, hidden) },
-        plugins: [crosshairPlugin],
         options: {
             responsive: true,
             maintainAspectRatio: false,
@@ -163,7 +143,6 @@ export function chartConfig(options, axes, colours, hidden) {
                 legend: { display: false },
                 title: { display: false },
                 tooltip: tooltipConfig(options, colours),
-                crosshair: { x: null, colour: colours.edge },
             },
         },
     };

@@ -11,12 +11,13 @@ export function chartFigure(host) {
         about: h('p', { class: 'chart-about muted small' }),
         legend: h('div', { class: 'chart-legend', role: 'group', 'aria-label': 'Series' }),
         canvas: h('canvas', { role: 'img' }),
+        line: h('div', { class: 'chart-cursor', hidden: true }),
         empty: h('p', { class: 'chart-empty muted' }),
         note: h('p', { class: 'chart-note muted small' }),
         spoken: h('p', { class: 'unseen', 'aria-live': 'polite' }),
         table: chartTable(),
     };
-    parts.plot = h('div', { class: 'chart-plot', tabindex: 0, role: 'application' }, parts.canvas);
+    parts.plot = h('div', { class: 'chart-plot', tabindex: 0, role: 'application' }, parts.canvas, parts.line);
     parts.figure = h('figure', { class: 'chart' },
         h('figcaption', null, parts.title, parts.legend, parts.about), parts.plot, parts.empty, parts.note, parts.spoken, parts.table.node);
     host.append(parts.figure);

@@ -34,7 +34,8 @@ class LineChart {
     #frame = 0;
     #isGone = false;
     #cursor = null;
-    #xs = [];
+    #xs = null; // all x, once somebody asks
+    #isWalking = false; // the keyboard shows the tooltip
     #endTheme;
 
     constructor(host, options) {
@@ -75,14 +76,27 @@ class LineChart {
         if (x === this.#cursor)
             return;
         this.#cursor = x;
-        if (!this.#chart)
+        this.#placeLine();
+        if (x === null && this.#isWalking)
+            this.#activate(null);
+    }
+
+    // Beside the canvas, so that the other charts of a page need not be drawn anew for it.
+    #placeLine() {
+        const { line } = this.#parts;
+        const x = this.#chart && this.#cursor !== null ? this.#chart.scales.x.getPixelForValue(this.#cursor) : NaN;
+        const area = this.#chart?.chartArea;
+        line.hidden = !(area && x >= area.left - 1 && x <= area.right + 1);
+        if (line.hidden)
             return;
-        this.#chart.options.plugins.crosshair.x = x;
-        if (x === null) {
-            this.#chart.setActiveElements([]);
-            this.#chart.tooltip.setActiveElements([], { x: 0, y: 0 });
-        }
-        this.#chart.update('none');
+        line.style.setProperty('--x', `${Math.round(x)}px`);
+        line.style.setProperty('--top', `${area.top}px`);
+        line.style.setProperty('--height', `${area.bottom - area.top}px`);
+    }
+
+    #allX() {
+        this.#xs = this.#xs ?? unionOfX(this.#options.series);
+        return this.#xs;
     }
 
     toSvg(size) {
@@ -130,7 +144,7 @@ class LineChart {
         plot.hidden = isEmpty || figure.classList.contains('no-chart');
         table.node.hidden = options.series.every((one) => one.points.length === 0);
         drawLegend(legend, options.series, this.#hidden, (name) => this.#toggle(name));
-        this.#xs = unionOfX(options.series);
+        this.#xs = null;
         table.update(options);
     }
 
@@ -171,7 +185,6 @@ class LineChart {
         if (this.#isGone || !this.#library || this.#parts.plot.hidden)
             return;
         const config = chartConfig(this.#options, chartAxes(this.#shown()), chartColours(), this.#hidden);
-        config.options.plugins.crosshair.x = this.#cursor;
         if (this.#chart) {
             this.#chart.data.datasets = config.data.datasets;
             this.#chart.options = config.options;
@@ -179,6 +192,7 @@ class LineChart {
         } else {
             this.#chart = new this.#library(this.#parts.canvas, config);
         }
+        this.#placeLine();
     }
 
     #moveTo(x) {
@@ -193,10 +207,11 @@ class LineChart {
     }
 
     #onPointer(event) {
-        if (!this.#chart || this.#xs.length === 0)
+        const xs = this.#allX();
+        if (!this.#chart || xs.length === 0)
             return;
         const at = this.#chart.scales.x.getValueForPixel(event.clientX - this.#parts.canvas.getBoundingClientRect().left);
-        this.#moveTo(this.#xs[nearestIndex(this.#xs, at)]);
+        this.#moveTo(xs[nearestIndex(xs, at)]);
     }
 
     #onKey(event) {
@@ -205,19 +220,21 @@ class LineChart {
         if (event.key === 'Escape')
             this.#moveTo(null);
         const step = CHART_KEYS[event.key];
-        if (step === undefined || !this.#chart || this.#xs.length === 0)
+        const xs = this.#allX();
+        if (step === undefined || !this.#chart || xs.length === 0)
             return;
         event.preventDefault();
-        const last = this.#xs.length - 1;
-        const from = this.#cursor !== null ? nearestIndex(this.#xs, this.#cursor) : step > 0 ? -1 : last + 1;
-        const x = this.#xs[Math.max(0, Math.min(last, from + step))];
+        const last = xs.length - 1;
+        const from = this.#cursor !== null ? nearestIndex(xs, this.#cursor) : step > 0 ? -1 : last + 1;
+        const x = xs[Math.max(0, Math.min(last, from + step))];
         this.#moveTo(x);
         this.#activate(x);
         this.#parts.spoken.textContent = chartReadout(this.#options, x);
     }
 
-    // Shows the tooltip at x, as the pointer would.
+    // Shows the tooltip at x, as the pointer would; null: none.
     #activate(x) {
+        this.#isWalking = x !== null;
         const active = this.#chart.data.datasets.flatMap((set, datasetIndex) => {
             const index = set.hidden ? -1 : set.data.findIndex((p) => p.x === x && !Number.isNaN(p.y));
             return index < 0 ? [] : [{ datasetIndex, index }];

@@ -2,15 +2,15 @@
 // asking again for the rest.
 import { api, apiPath } from './api.js';
 import { parseNumber } from './format.js';
-import { curvesOf } from './series.js';
+import { curvesOf, thinPoints } from './series.js';
 import { createWork } from './work.js';
 
-const MAX_POINTS = 800;
+const MAX_POINTS = 500; // of a curve: a chart is about as many pixels wide
 const WINDOW = 500; // rounds of one request
 const MOST_CELLS = 1000000;
-// What a round has besides its metrics, as GET /runs/{run}/work says it.
+// What is drawn of a round besides its cells, as GET /runs/{run}/work says it.
 export const ROUND_NUMBERS = ['proximal_mu', 'mean_gamma', 'dissimilarity_b', 'grad_variance_weighted',
-    'grad_variance_uniform', 'duration_ms', 'bytes_in', 'bytes_out'];
+    'grad_variance_uniform', 'duration_ms', 'bytes_in', 'bytes_out', 'train_loss', 'test_accuracy'];
 
 function hasCome(round, run) {
     return round < run.round || (round === run.round && run.status !== 'pending' && run.status !== 'waiting_for_devices');
@@ -29,9 +29,7 @@ export class RunData {
         this.curves = new Map();
         this.numbers = new Map();
         this.work = createWork();
-        this.firstRound = 0;
         this.dirty = Infinity;
-        this.isThin = false;
     }
 
     get(...path) {
@@ -55,9 +53,10 @@ export class RunData {
 
     // The newest rounds first, so that the page shows the present while the past comes in. onPart after each piece.
     async loadWork(onPart) {
-        this.firstRound = firstKept(this.run, this.selected);
-        for (let end = this.run.round + 1; end > this.firstRound; end -= WINDOW) {
-            const since = Math.max(this.firstRound, end - WINDOW);
+        const first = firstKept(this.run, this.selected);
+        this.work.dropBefore(first);
+        for (let end = this.run.round + 1; end > first; end -= WINDOW) {
+            const since = Math.max(first, end - WINDOW);
             await this.loadRounds(since, end - 1, onPart);
         }
     }
@@ -77,8 +76,25 @@ export class RunData {
     putWork(items) {
         for (const item of items) {
             this.work.put(item);
-            this.numbers.set(item.round, Object.fromEntries(ROUND_NUMBERS.map((name) => [name, parseNumber(item[name])])));
+            if (item.round >= this.work.first)
+                this.numbers.set(item.round, Object.fromEntries(ROUND_NUMBERS.map((name) => [name, parseNumber(item[name])])));
         }
+        this.forgetOld();
+    }
+
+    // A page may stay open for days.
+    forgetOld() {
+        while (this.work.cells > MOST_CELLS * 1.1) {
+            const next = this.work.first + Math.ceil((this.work.last + 1 - this.work.first) / 10);
+            for (let round = this.work.first; round < next; round++)
+                this.numbers.delete(round);
+            this.work.dropBefore(next);
+        }
+    }
+
+    // Whether the curves have grown so that the server should thin them again.
+    get isThick() {
+        return [...this.curves.values()].some((curve) => curve.length > 4 * MAX_POINTS);
     }
 
     // Whether the page should ask again for the rounds that events told too little about.
@@ -122,8 +138,9 @@ export class RunData {
 
     // [[round, value]] of a number that every round has; rounds without it are left out.
     numberPoints(name) {
-        return [...this.numbers.entries()].filter(([, n]) => n[name] !== null && n[name] !== undefined)
+        const points = [...this.numbers.entries()].filter(([, n]) => n[name] !== null && n[name] !== undefined)
             .map(([round, n]) => [round, n[name]]).sort((a, b) => a[0] - b[0]);
+        return thinPoints(points, MAX_POINTS);
     }
 
     curvePoints(name) {

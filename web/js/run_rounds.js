@@ -8,12 +8,12 @@ import { CELL_STATES, countCells } from './work.js';
 
 const ROUNDS_PAGE = 10;
 
-function makeRow(data, row, loss, accuracy) {
+function makeRow(data, row) {
     const sum = countCells([row.cells]);
     const counts = Object.fromEntries(CELL_STATES.map((name, i) => [name, sum.counts[i]]));
     return {
         round: row.round, type: row.type, state: row.status === 'closed' ? row.outcome : row.status, counts,
-        selected: row.cells.count, done: sum.assigned > 0 ? sum.done / sum.assigned : null, loss, accuracy,
+        selected: row.cells.count, done: sum.assigned > 0 ? sum.done / sum.assigned : null,
         ...data.numbers.get(row.round),
     };
 }
@@ -30,8 +30,8 @@ function roundColumns(runId) {
         counted('completed', 'did all their steps'), counted('partial', 'did a part, which counted'), counted('late', 'gave no answer in time'),
         counted('failed', 'gave up'), counted('dropped', 'did a part, which was thrown away'),
         number('done', 'Steps', (r) => r.done, fmtPercent, 'done of those assigned'),
-        number('loss', 'Loss', (r) => r.loss, fmtLoss, 'on the training data, before the round'),
-        number('accuracy', 'Accuracy', (r) => r.accuracy, fmtPercent, 'on the test data, before the round'),
+        number('loss', 'Loss', (r) => r.train_loss, fmtLoss, 'on the training data, before the round'),
+        number('accuracy', 'Accuracy', (r) => r.test_accuracy, fmtPercent, 'on the test data, before the round'),
         number('mu', 'Mu', (r) => r.proximal_mu, fmtNumber),
         number('duration', 'Duration', (r) => r.duration_ms, fmtDuration),
         number('bytes', 'From devices', (r) => r.bytes_in, fmtBytes),
@@ -47,17 +47,15 @@ export function runRounds(data) {
     return {
         node,
         update() {
-            const losses = new Map(data.curvePoints('train_loss'));
-            const accuracies = new Map(data.curvePoints('test_accuracy'));
             const rows = [];
-            for (let n = data.firstRound; n <= data.work.last; n++) {
+            made.forEach((_, n) => n < data.work.first && made.delete(n));
+            for (let n = data.work.first; n <= data.work.last; n++) {
                 const row = data.work.get(n);
                 if (!row)
                     continue;
                 const known = made.get(n);
-                const [loss, accuracy] = [losses.get(n) ?? null, accuracies.get(n) ?? null];
-                if (!known || known.of !== row || row.status !== 'closed' || known.row.loss !== loss)
-                    made.set(n, { of: row, row: makeRow(data, row, loss, accuracy) });
+                if (!known || known.of !== row || row.status !== 'closed')
+                    made.set(n, { of: row, row: makeRow(data, row) });
                 rows.push(made.get(n).row);
             }
             table.update(rows);

@@ -67,6 +67,25 @@ export function bandOf(low, high) {
     return low.filter(([x]) => top.has(x)).map(([x, y]) => [x, y, top.get(x)]);
 }
 
+// At most about `most` points: of each stretch its lowest and its highest, so that no peak is lost, and a gap where it
+// has one.
+export function thinPoints(points, most) {
+    if (points.length <= most)
+        return points;
+    const size = Math.ceil((2 * points.length) / most);
+    const kept = [];
+    for (let from = 0; from < points.length; from += size) {
+        const stretch = points.slice(from, from + size);
+        const finite = stretch.filter(([, y]) => Number.isFinite(y));
+        const gap = stretch.find(([, y]) => !Number.isFinite(y));
+        const low = finite.reduce((a, b) => (b[1] < a[1] ? b : a), finite[0]);
+        const high = finite.reduce((a, b) => (b[1] > a[1] ? b : a), finite[0]);
+        const chosen = new Set([low, high, gap].filter(Boolean));
+        kept.push(...[...chosen].sort(byFirst));
+    }
+    return kept;
+}
+
 export function hasFinite(points) {
     return points.some(([, y]) => Number.isFinite(y));
 }

@@ -18,9 +18,10 @@ function countsText({ counts }) {
     return parts.filter(Boolean).join(', ') || 'no device was to train';
 }
 
-export function roundWords(n, row) {
+// first: the first round that is kept here.
+export function roundWords(n, row, first = 0) {
     if (!row)
-        return `Round ${n}: not opened yet`;
+        return n < first ? `Round ${n}: too long ago to be shown here; open it by its number` : `Round ${n}: not opened yet`;
     const about = row.type === 'final' ? 'final evaluation of the last model, no training'
         : row.status !== 'closed' ? row.status : row.outcome;
     if (row.type === 'final')
@@ -45,7 +46,7 @@ export function cellAtRow(cells, layout, mode, row) {
 
 export function placeWords(work, layout, mode, cursor) {
     const row = work.get(cursor.round);
-    const text = roundWords(cursor.round, row);
+    const text = roundWords(cursor.round, row, work.first);
     if (!row || cursor.row === null || layout.dense)
         return text;
     const i = cellAtRow(row.cells, layout, mode, cursor.row);

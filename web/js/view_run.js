@@ -13,7 +13,9 @@ import { emptyState, loading } from './states.js';
 import { roundStrip } from './strip.js';
 
 const DRAW_MS = 200;
+const REST_SHARE = 4;
 const RUN_ASK_MS = 1000;
+const CURVES_MS = 10000;
 const OPEN_ROUND_MS = 5000;
 const PLANNED_MOST = 20000;
 const RUN_EVENTS = /^(run_|round_|config_|devices_|initial_|warning)/;
@@ -23,8 +25,10 @@ class RunPage {
         const { signal, query } = ctx;
         this.ctx = ctx;
         this.data = data;
-        this.draw = coalesce(() => this.paint(), DRAW_MS, signal);
+        this.draw = coalesce(() => this.paintSparingly(), DRAW_MS, signal);
+        this.restsUntil = 0;
         this.askRun = coalesce(() => this.ask(() => data.loadRun()), RUN_ASK_MS, signal);
+        this.askCurves = coalesce(() => this.ask(() => data.loadCurves()), CURVES_MS, signal);
         this.askWork = coalesce(() => this.ask(() => data.refreshWork()), RUN_ASK_MS, signal);
         const open = (round) => go(placeUrl(['runs', data.id, 'rounds', round]));
         this.head = runHead((run) => {
@@ -87,7 +91,22 @@ class RunPage {
             this.askRun();
         if (this.data.isDirty)
             this.askWork();
+        if (event.type === 'round_closed' && this.data.isThick)
+            this.askCurves();
         this.draw();
+    }
+
+    // A run of thousands of rounds costs more to draw: the page then draws more rarely, and stays at hand.
+    paintSparingly() {
+        const begin = performance.now();
+        if (begin < this.restsUntil) {
+            clearTimeout(this.rest);
+            this.rest = setTimeout(() => this.ctx.signal.aborted || this.draw(), this.restsUntil - begin);
+            return;
+        }
+        this.paint();
+        const end = performance.now();
+        this.restsUntil = end + REST_SHARE * (end - begin);
     }
 
     paint() {

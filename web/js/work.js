@@ -62,10 +62,12 @@ function stateOfEvent({ type, data }) {
 export function createWork() {
     const rounds = new Map();
     const work = {
-        last: -1, most: 0, highest: -1, cells: 0, get: (n) => rounds.get(n), has: (n) => rounds.has(n),
+        first: 0, last: -1, most: 0, highest: -1, cells: 0, get: (n) => rounds.get(n), has: (n) => rounds.has(n),
     };
 
     function put(item) {
+        if (item.round < work.first)
+            return;
         const cells = emptyCells(item.cells.length);
         item.cells.forEach((cell, i) => {
             setCell(cells, i, cell);
@@ -103,7 +105,16 @@ export function createWork() {
         return null;
     }
 
-    return Object.assign(work, { put, apply });
+    // Rounds before n are no longer kept.
+    function dropBefore(n) {
+        for (let round = work.first; round < n; round++) {
+            work.cells -= rounds.get(round)?.cells.count ?? 0;
+            rounds.delete(round);
+        }
+        work.first = Math.max(work.first, n);
+    }
+
+    return Object.assign(work, { put, apply, dropBefore });
 }
 
 // How many cells of each state, and how much of the work, over some rounds.

@@ -90,3 +90,12 @@ test('how far a run is', () => {
     assert.equal(roundsDone({ ...run, round: 10 }), 10);
     assert.equal(roundsDone({ ...run, status: 'finished', outcome: 'stopped' }), 3);
 });
+
+test('a page that stays open forgets the oldest rounds', () => {
+    const data = new RunData('r', null);
+    const cells = Array.from({ length: 5000 }, (_, i) => [i, 'completed', 1, 1]);
+    for (let n = 0; n < 230; n++)
+        data.putWork([{ round: n, type: 'train', status: 'closed', outcome: 'completed', cells }]);
+    assert.ok(data.work.cells <= 1100000, String(data.work.cells));
+    assert.ok(data.work.first > 0 && !data.numbers.has(0) && data.numbers.has(229));
+});

@@ -1,7 +1,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import {
-    bandOf, byRound, byTotalSteps, byWallTime, curvesOf, hasFinite, smooth, tableOf, toCsv,
+    bandOf, byRound, byTotalSteps, byWallTime, curvesOf, hasFinite, smooth, tableOf, thinPoints, toCsv,
 } from '../../../web/js/series.js';
 
 const point = (round, value, more) => ({
@@ -55,4 +55,15 @@ test('tables and CSV have a row for each x, and leave out what is not there', ()
     assert.deepEqual(tableOf(series), [[0, 1, undefined], [1, undefined, -Infinity], [2, NaN, undefined]]);
     assert.equal(toCsv(series, 'round'),
         'round,"a ""b"", c","a ""b"", c low","a ""b"", c high",=d\r\n0,1,0.5,2,\r\n1,,,,-Infinity\r\n2,NaN,,,\r\n');
+});
+
+test('thinning keeps peaks, gaps and the order', () => {
+    const points = Array.from({ length: 1000 }, (_, i) => [i, i === 500 ? 99 : i === 700 ? NaN : i === 333 ? -99 : i % 7]);
+    const thin = thinPoints(points, 100);
+    assert.ok(thin.length <= 101, String(thin.length));
+    for (const x of [500, 700, 333])
+        assert.ok(thin.some((p) => p[0] === x), String(x));
+    assert.ok(thin.every((p, i) => i === 0 || p[0] > thin[i - 1][0]));
+    assert.equal(thinPoints(points, 1000), points);
+    assert.deepEqual(thinPoints([[0, NaN], [1, NaN], [2, NaN]], 1).map((p) => p[0]), [0]);
 });

@@ -131,3 +131,12 @@ test('cells stand in the row of their device, or stacked', () => {
     const stack = layoutStrip({ rounds: 1, rows: 2, width: 100, height: 100 });
     assert.deepEqual(placedCells(cells, stack, 'outcome'), [[0, 1], [1, 0]]);
 });
+
+test('what is no longer kept is not counted and does not come back', () => {
+    const work = createWork();
+    for (let n = 0; n < 4; n++)
+        work.put(item(n, [[0, 'completed', 1, 1]]));
+    work.dropBefore(2);
+    work.put(item(1, [[0, 'completed', 1, 1]]));
+    assert.deepEqual([work.first, work.cells, work.has(1), work.has(2)], [2, 2, false, true]);
+});
