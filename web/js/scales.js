@@ -66,6 +66,9 @@ export function logAxis(low, high, { fmt = null } = {}) {
                 ticks.push(value);
         }
     }
+    // Within less than a decade the numbers of a linear axis tell more.
+    if (ticks.length < 3)
+        return { ...linearAxis(min, max, { tight: true, fmt }), log: true };
     const label = fmt ?? ((v) => tickLabel(v, v));
     return { min, max, ticks: ticks.map((value) => ({ value, label: label(value) })), log: true };
 }

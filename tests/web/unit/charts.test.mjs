@@ -25,6 +25,7 @@ test('axes end at round numbers', () => {
 test('a logarithmic axis has decades', () => {
     assert.deepEqual(labels(logAxis(0.05, 4)), ['0.05', '0.1', '0.2', '0.5', '1', '2']);
     assert.deepEqual(logAxis(1e-6, 1e6).ticks.map((t) => Math.log10(t.value)).filter((d) => !Number.isInteger(Math.round(d * 1e6) / 1e6)), []);
+    assert.deepEqual(labels(logAxis(3.1, 3.9)), ['3.2', '3.4', '3.6', '3.8']);
     const one = logAxis(3, 3);
     assert.ok(one.min < 3 && one.max > 3 && one.ticks.length > 0);
 });
