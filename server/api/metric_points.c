@@ -71,12 +71,40 @@ static enum err take(struct reading *r, const struct metric_row *rows, size_t n,
     return ERR_OK;
 }
 
+/* One curve is found by its keys: among those of a thousand devices it would be one row in a thousand. */
+static enum err read_curve(struct reading *r, struct store_txn *txn, const struct metric_filter *f,
+                           size_t max, struct names *names, struct metric_points *out)
+{
+    struct place place = {.round = f->since_round, .skip = f->skip};
+    struct arena piece = ARENA_INIT(LIMIT_REQUEST_ARENA);
+    enum err e = ERR_OK;
+    for (int64_t n = f->since_round + (f->skip > 0); n <= f->last_round && e == ERR_OK && !out->has_more;
+         n++) {
+        struct metric_row row;
+        record_init(RECORD_METRIC, &row);
+        row.run_id = f->run_id;
+        row.round = n;
+        row.name = f->name;
+        row.ordinal = f->ordinal.integer;
+        e = store_get(txn, RECORD_METRIC, &piece, &row);
+        if (e == ERR_OK)
+            e = take(r, &row, 1, max, names, &place, out);
+        else if (e == ERR_NOT_FOUND)
+            e = ERR_OK;
+        arena_clear(&piece);
+    }
+    arena_release(&piece);
+    return e;
+}
+
 enum err metric_points_read(struct reading *r, struct store_txn *txn, const struct metric_filter *f,
                             size_t max, struct metric_points *out)
 {
     struct names *names = arena_alloc(r->arena, sizeof *names);
     if (!names)
         return ERR_NO_MEMORY;
+    if (f->name && f->ordinal.type == VALUE_INT)
+        return read_curve(r, txn, f, max, names, out);
     struct place place = {.round = f->since_round, .skip = f->skip};
     enum err e = ERR_OK;
     bool is_end = false;

@@ -9,12 +9,13 @@ struct metric_point {
     int64_t round, ordinal; /* ordinal -1: aggregated over the devices */
     double value, weight;
     int64_t at;
+    int64_t total_steps; /* of metric_points_steps() */
 };
 
 struct metric_filter {
     const char *run_id, *name; /* name NULL: all */
     struct store_value ordinal;
-    int64_t since_round;
+    int64_t since_round, last_round;
     int64_t skip; /* points of since_round that were sent before */
 };
 
@@ -31,6 +32,9 @@ enum err metric_points_read(struct reading *r, struct store_txn *txn, const stru
                             size_t max, struct metric_points *out) MUST_CHECK;
 /* Keeps at most max points of each series (name and ordinal); the order becomes name, ordinal, round. */
 enum err metric_points_thin(struct metric_points *p, size_t max) MUST_CHECK;
+/* metric_steps.c: sets total_steps, how many steps all devices had done before the point's round. (A round's
+ * metrics are those of the model that it starts from.) */
+enum err metric_points_steps(struct store_txn *txn, const char *run_id, struct metric_points *p) MUST_CHECK;
 void metric_points_release(struct metric_points *p);
 
 #endif

@@ -14,7 +14,7 @@ struct metrics_look {
     struct reading r; /* first: reads take it */
     struct metric_filter filter;
     int64_t limit, max_points;
-    bool has_limit, is_csv;
+    bool has_limit, is_csv, has_steps;
     struct metric_points points;
     const char **device_ids; /* one per point; "" for none */
 };
@@ -75,6 +75,10 @@ static enum err read_question(struct metrics_look *look, struct fault *fault)
         e = request_query_int(rq, "limit", 1, LIMIT_PAGE, LIMIT_PAGE, &look->limit, fault);
     if (e == ERR_OK)
         e = request_query_int(rq, "max_points", 2, MAX_POINTS, 0, &look->max_points, fault);
+    const char *steps = request_query(rq, "total_steps");
+    look->has_steps = steps && str_eq(steps, "true");
+    if (e == ERR_OK && steps && !look->has_steps && !str_eq(steps, "false"))
+        e = fault_set(fault, ERR_INVALID_FIELD, "total_steps", "It must be true or false.");
     const char *cursor = request_query(rq, "cursor");
     if (e == ERR_OK && cursor && look->max_points)
         e = fault_set(fault, ERR_INVALID_FIELD, "cursor",
@@ -137,6 +141,7 @@ static enum err read_points(struct store_txn *txn, void *arg)
     if (e != ERR_OK)
         return e;
     look->filter.run_id = run.id;
+    look->filter.last_round = run.round;
     bool is_whole = look->max_points || (look->is_csv && !look->has_limit);
     e = metric_points_read(&look->r, txn, &look->filter, is_whole ? MAX_METRIC_POINTS : (size_t)look->limit,
                            &look->points);
@@ -147,6 +152,8 @@ static enum err read_points(struct store_txn *txn, void *arg)
                          MAX_METRIC_POINTS);
     if (e == ERR_OK && look->max_points)
         e = metric_points_thin(&look->points, (size_t)look->max_points);
+    if (e == ERR_OK && look->has_steps)
+        e = metric_points_steps(txn, run.id, &look->points);
     return e == ERR_OK ? resolve(look, txn) : e;
 }
 
@@ -163,6 +170,8 @@ static json_t *point_json(const struct metrics_look *look, size_t i)
     obj_num(&o, "value", p->value);
     obj_num_or_null(&o, "weight", p->weight);
     obj_time(&o, "at", p->at);
+    if (look->has_steps)
+        obj_int(&o, "total_steps", p->total_steps);
     return obj_end(&o);
 }
 
@@ -215,7 +224,11 @@ static enum err csv_line(const struct metrics_look *look, size_t i, struct buf *
         e = buf_puts(out, ",,");
     else if (e == ERR_OK)
         e = buf_printf(out, ",%lld,%s", (long long)p->ordinal, look->device_ids[i]);
-    return e == ERR_OK ? buf_printf(out, ",%.17g,%.17g,%s\r\n", p->value, p->weight, at) : e;
+    if (e == ERR_OK)
+        e = buf_printf(out, ",%.17g,%.17g,%s", p->value, p->weight, at);
+    if (e == ERR_OK && look->has_steps)
+        e = buf_printf(out, ",%lld", (long long)p->total_steps);
+    return e == ERR_OK ? buf_puts(out, "\r\n") : e;
 }
 
 static enum err reply_points_csv(struct metrics_look *look)
@@ -223,7 +236,8 @@ static enum err reply_points_csv(struct metrics_look *look)
     struct buf out = BUF_INIT(LIMIT_JSON_REPLY);
     char *data;
     size_t len;
-    enum err e = buf_puts(&out, "round,name,ordinal,device_id,value,weight,at\r\n");
+    enum err e = buf_printf(&out, "round,name,ordinal,device_id,value,weight,at%s\r\n",
+                            look->has_steps ? ",total_steps" : "");
     for (size_t i = 0; e == ERR_OK && i < look->points.count; i++)
         e = csv_line(look, i, &out);
     if (e == ERR_OK)

@@ -18,6 +18,7 @@ static const struct {
     const char *kind;
 } json_routes[] = {
     {"POST", "/api/v1/tokens", NULL},
+    {"POST", "/api/v1/login", NULL},
     {"POST", "/api/v1/workers", NULL},
     {"POST", "/api/v1/workers/%s/heartbeat", "worker"},
     {"POST", "/api/v1/workers/%s/tasks:claim", "worker"},
@@ -44,6 +45,8 @@ static const char *with_unknown(const char *path)
 {
     if (strstr(path, "/tokens"))
         return "{\"name\":\"t\",\"role\":\"viewer\",\"colour\":1}";
+    if (strstr(path, "/login"))
+        return "{\"code\":\"x\",\"colour\":1}";
     if (strcmp(path, "/api/v1/workers") == 0)
         return "{\"name\":\"w\",\"instance_id\":\"i\",\"devices\":[{\"dataset\":\"x\",\"num_examples\":1}],"
                "\"colour\":1}";

@@ -474,13 +474,50 @@ START_TEST(test_weights_that_retention_removed)
 }
 END_TEST
 
+/* Pages of any size hold the points of all that have this name (NULL: any) and ordinal (-1: of all devices,
+ * -2: any), in the order of the whole list. */
+static void metric_pages_agree(const struct lab *lab, const char *run, const char *query, const char *name,
+                               int64_t ordinal)
+{
+    char list[128]; /* path_of() has only so many buffers */
+    (void)snprintf(list, sizeof list, "/api/v1/runs/%s/metrics", run);
+    json_t *whole = lab_ok(lab, lab->viewer, "GET", list, NULL), *wanted = json_array(), *point;
+    size_t i;
+    json_array_foreach(json_at(whole, "items"), i, point)
+    {
+        const json_t *its = json_at(point, "ordinal");
+        bool is_one = ordinal == -2 || (json_is_null(its) ? -1 : json_integer_value(its)) == ordinal;
+        if (is_one && (!name || strcmp(text_at(point, "name"), name) == 0))
+            ck_assert_int_eq(json_array_append(wanted, point), 0);
+    }
+    for (size_t limit = 1; limit < 6; limit++) {
+        char cursor[64] = "";
+        size_t at = 0;
+        do {
+            json_t *page = lab_ok(
+                lab, lab->viewer, "GET",
+                path_of("%s?limit=%zu&%s%s%s", list, limit, query, cursor[0] ? "&cursor=" : "", cursor),
+                NULL);
+            json_array_foreach(json_at(page, "items"), i, point)
+                ck_assert(json_equal(point, json_array_get(wanted, at++)));
+            const char *next = json_string_value(json_at(page, "next_cursor"));
+            (void)snprintf(cursor, sizeof cursor, "%s", next ? next : "");
+            json_decref(page);
+        } while (cursor[0]);
+        ck_assert_uint_eq(at, json_array_size(wanted));
+    }
+    json_decref(wanted);
+    json_decref(whole);
+}
+
 START_TEST(test_metrics)
 {
     struct lab lab;
     struct lab_device devices[3];
     char run[ID_SIZE];
     two_rounds(&lab, devices, run);
-    char *list = path_of("/api/v1/runs/%s/metrics", run);
+    char list[128];
+    (void)snprintf(list, sizeof list, "/api/v1/runs/%s/metrics", run);
     json_t *m = lab_ok(&lab, lab.viewer, "GET", path_of("%s?name=train_loss", list), NULL);
     ck_assert_uint_eq(json_array_size(json_at(m, "items")), 8); /* 3 devices and their mean, 2 rounds */
     ck_assert(json_is_null(json_at(m, "items.0.ordinal")) && json_is_null(json_at(m, "items.0.device_id")));
@@ -498,26 +535,12 @@ START_TEST(test_metrics)
     m = lab_ok(&lab, lab.viewer, "GET", path_of("%s?device=aggregate", list), NULL);
     ck_assert_uint_ge(json_array_size(json_at(m, "items")), 2);
     json_decref(m);
-    /* Pages of any size hold the same points. */
-    m = lab_ok(&lab, lab.viewer, "GET", list, NULL);
-    size_t total = json_array_size(json_at(m, "items"));
-    for (size_t limit = 1; limit < 6; limit++) {
-        char cursor[64] = "";
-        size_t at = 0;
-        do {
-            json_t *page =
-                lab_ok(&lab, lab.viewer, "GET",
-                       path_of("%s?limit=%zu%s%s", list, limit, cursor[0] ? "&cursor=" : "", cursor), NULL);
-            for (size_t i = 0; i < json_array_size(json_at(page, "items")); i++, at++)
-                ck_assert(json_equal(json_array_get(json_at(page, "items"), i),
-                                     json_array_get(json_at(m, "items"), at)));
-            const char *next = json_string_value(json_at(page, "next_cursor"));
-            (void)snprintf(cursor, sizeof cursor, "%s", next ? next : "");
-            json_decref(page);
-        } while (cursor[0]);
-        ck_assert_uint_eq(at, total);
-    }
-    json_decref(m);
+    metric_pages_agree(&lab, run, "since_round=0", NULL, -2);
+    metric_pages_agree(&lab, run, "name=train_loss", "train_loss", -2);
+    metric_pages_agree(&lab, run, "device=aggregate", NULL, -1);
+    metric_pages_agree(&lab, run, "name=train_loss&device=aggregate", "train_loss", -1);
+    metric_pages_agree(&lab, run, "name=train_loss&device=1", "train_loss", 1);
+    metric_pages_agree(&lab, run, "name=nothing&device=1", "nothing", 1);
     struct http_answer a =
         lab_do(&lab, lab.viewer, "GET", path_of("%s?name=train_loss", list), "Accept: text/csv\r\n", NULL);
     ck_assert_int_eq(a.status, 200);
@@ -530,6 +553,19 @@ START_TEST(test_metrics)
     ck_assert_uint_eq(json_array_size(json_at(m, "items")), 8); /* no curve has more than two */
     ck_assert_int_eq(int_at(m, "items.1.round"), 1);            /* by curve */
     json_decref(m);
+    /* Steps before the round: each of the three devices does 4 in a round. */
+    m = lab_ok(&lab, lab.viewer, "GET",
+               path_of("%s?name=train_loss&device=aggregate&total_steps=true&max_points=2", list), NULL);
+    ck_assert_int_eq(int_at(m, "items.0.total_steps"), 0);
+    ck_assert_int_eq(int_at(m, "items.1.total_steps"), 12);
+    json_decref(m);
+    a = lab_do(&lab, lab.viewer, "GET", path_of("%s?name=train_loss&total_steps=true", list),
+               "Accept: text/csv\r\n", NULL);
+    ck_assert_ptr_nonnull(strstr(a.body, "value,weight,at,total_steps\r\n0,train_loss,,,1,12,"));
+    ck_assert_ptr_nonnull(strstr(a.body, path_of("Z,%d\r\n", 12)));
+    http_answer_release(&a);
+    lab_refused(&lab, lab.viewer, "GET", path_of("%s?total_steps=1", list), NULL, 400, "invalid_field",
+                "total_steps");
     lab_refused(&lab, lab.viewer, "GET", path_of("%s?max_points=2&cursor=0.1", list), NULL, 400,
                 "invalid_field", "cursor");
     lab_close(&lab);

@@ -1,5 +1,5 @@
-// One field of a form for each kind of schema node. A field: {node, show(value), fail(text), focus()}; it tells change(value),
-// with undefined for "not set".
+// One field of a form for each kind of schema node. A field: {node, show(value, isAnew), fail(text), focus()}; it tells
+// change(value), with undefined for "not set". isAnew: the value comes from elsewhere.
 
 import { append, clear, h } from './dom.js';
 import { sentence } from './format.js';
@@ -109,6 +109,7 @@ function textField(name, node, isRequired, change) {
             spellcheck: 'false' });
     const frame = fieldFrame(name, node, isRequired, control);
     let seen = '';
+    let last = '';
     const read = () => (control.value.trim() === '' ? { value: undefined } : kind.read(control.value));
     const take = () => {
         const result = read();
@@ -125,13 +126,14 @@ function textField(name, node, isRequired, change) {
         ...frame,
         // What stands there but cannot be read, and so is not in the value.
         unread: () => read().error,
-        // What a person is typing is not rewritten under their hands.
-        show(value) {
+        // What a person is typing is not rewritten under their hands, nor what they typed while the value is as it was.
+        show(value, isAnew) {
             const text = value === undefined || value === null ? '' : kind.write(value);
-            if (document.activeElement !== control && control.value !== text) {
+            if (document.activeElement !== control && (isAnew || text !== last)) {
                 control.value = text;
                 seen = text;
             }
+            last = text;
         },
     };
 }
@@ -139,11 +141,10 @@ function textField(name, node, isRequired, change) {
 function selectField(name, node, isRequired, change) {
     const values = node.kind === 'boolean' ? [true, false] : node.values;
     const textOf = (v) => (v === true ? 'Yes' : v === false ? 'No' : String(v).replace(/_/g, ' '));
-    const unset = node.default === undefined ? '' : `${textOf(node.default)} (default)`;
+    const unset = node.default === undefined ? 'not set' : `${textOf(node.default)} (default)`;
     const control = h('select', { class: 'input' }, h('option', { value: '' }, unset),
         values.map((v, i) => h('option', { value: i }, textOf(v))));
-    const other = h('option', { value: 'other', disabled: true, hidden: true });
-    control.append(other);
+    const other = h('option', { value: 'other', disabled: true });
     const frame = fieldFrame(name, node, isRequired, control);
     control.addEventListener('change', () => {
         frame.fail(null);
@@ -153,8 +154,13 @@ function selectField(name, node, isRequired, change) {
         ...frame,
         show(value) {
             const at = values.indexOf(value);
-            other.textContent = at < 0 && value !== undefined ? JSON.stringify(value) : '';
-            control.value = value === undefined || value === null ? '' : at < 0 ? 'other' : String(at);
+            const isUnset = value === undefined || value === null;
+            other.remove();
+            if (!isUnset && at < 0) {
+                other.textContent = JSON.stringify(value);
+                control.append(other);
+            }
+            control.value = isUnset ? '' : at < 0 ? 'other' : String(at);
         },
     };
 }
@@ -183,10 +189,10 @@ function choiceField(name, node, isRequired, change, make) {
     open(0);
     return {
         ...frame,
-        show(value) {
+        show(value, isAnew) {
             if (value !== undefined)
                 open(optionOf(node, value));
-            inner.show(value);
+            inner.show(value, isAnew);
         },
         unread: () => inner.unread && inner.unread(),
         focus: () => (inner.focus ? inner.focus() : control.focus()),

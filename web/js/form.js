@@ -115,7 +115,7 @@ class SchemaForm {
             if (valueAt(value, [name]) !== undefined)
                 box.open = true;
         this.clearErrors();
-        this.show();
+        this.show(true);
     }
 
     // What was typed but cannot be read.
@@ -123,9 +123,9 @@ class SchemaForm {
         return [...this.fields].map(([key, field]) => ({ field: key.split('.'), text: field.unread && field.unread() })).filter((p) => p.text);
     }
 
-    show() {
+    show(isAnew = false) {
         for (const [key, field] of [...this.fields])
-            field.show(valueAt(this.current, key.split('.')));
+            field.show(valueAt(this.current, key.split('.')), isAnew);
         for (const [name, { sum }] of this.sections) {
             const count = countSet(valueAt(this.current, [name]));
             sum.textContent = count ? `${count} set` : 'defaults';
@@ -156,10 +156,12 @@ class SchemaForm {
         return field;
     }
 
-    // problems: [{field: path, text}]. The first one gets the focus.
+    // problems: [{field: path, text}]; of each field the first. The first of all gets the focus.
     showErrors(problems) {
         this.clearErrors();
-        const places = problems.map(({ field, text }) => this.showError(field, text));
+        const seen = new Set();
+        const firsts = problems.filter(({ field }) => !seen.has(pathText(field)) && seen.add(pathText(field)));
+        const places = firsts.map(({ field, text }) => this.showError(field, text));
         const first = places.find(Boolean);
         if (!this.errors.hidden)
             this.errors.scrollIntoView({ block: 'center' });

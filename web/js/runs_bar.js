@@ -41,30 +41,42 @@ function compareButton(ids) {
     return node;
 }
 
-// rows: the selected ones. onClear() takes the choice back, onChanged(runs) tells what the server made of them.
+function actionButtons(rows, onClear, onChanged) {
+    const can = session.can('run') ? new Set(rows.flatMap(possibleActions)) : new Set();
+    const act = (name) => async () => {
+        const changed = await actOnRuns(rows.filter((row) => possibleActions(row).includes(name)), name);
+        if (changed.length)
+            onChanged(changed);
+    };
+    const names = ['start', 'resume', 'pause', 'stop'].filter((name) => can.has(name));
+    const clone = session.can('run') && rows.length === 1
+        ? [button('Clone', 'copy', () => go(placeUrl(['runs', 'new'], { clone: rows[0].id })))] : [];
+    return [compareButton(rows.map((row) => row.id)), ...clone,
+        ...names.map((name) => button(actionTitle(name), name === 'resume' || name === 'start' ? 'play' : name, act(name),
+            name === 'stop' ? 'danger' : null)),
+        button('Clear', null, onClear, 'quiet')];
+}
+
+// show(rows): the selected ones, as often as they change. onClear() takes the selection back, onChanged(runs) tells what the
+// server made of them.
 export function runSelection({ onClear, onChanged }) {
     const count = h('span', { role: 'status' });
     const actions = h('div', { class: 'row' });
     const node = h('div', { class: 'selection', hidden: true, role: 'group', 'aria-label': 'With the selected runs' }, count, actions);
+    let shown = '';
     return {
         node,
         show(rows) {
+            const state = rows.map((row) => `${row.id} ${row.status}`).join();
+            if (state === shown)
+                return;
+            shown = state;
+            const focused = [...actions.children].indexOf(document.activeElement);
             node.hidden = rows.length === 0;
             count.textContent = `${rows.length} selected`;
-            const can = session.can('run') ? new Set(rows.flatMap(possibleActions)) : new Set();
-            const act = (name) => async () => {
-                const changed = await actOnRuns(rows.filter((row) => possibleActions(row).includes(name)), name);
-                if (changed.length)
-                    onChanged(changed);
-            };
-            const names = ['start', 'resume', 'pause', 'stop'].filter((name) => can.has(name));
-            const ids = rows.map((row) => row.id);
-            actions.replaceChildren(compareButton(ids),
-                ...(session.can('run') && rows.length === 1
-                    ? [button('Clone', 'copy', () => go(placeUrl(['runs', 'new'], { clone: ids[0] })))] : []),
-                ...names.map((name) => button(actionTitle(name), name === 'resume' || name === 'start' ? 'play' : name, act(name),
-                    name === 'stop' ? 'danger' : null)),
-                button('Clear', null, onClear, 'quiet'));
+            actions.replaceChildren(...actionButtons(rows, onClear, onChanged));
+            if (focused >= 0 && actions.children.length)
+                actions.children[Math.min(focused, actions.children.length - 1)].focus();
         },
     };
 }

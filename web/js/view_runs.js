@@ -14,8 +14,9 @@ import { dataTable } from './table.js';
 import { toast } from './toast.js';
 
 const FIRST_RUNS = 100;
-const PAGE_RUNS = 500;
+const PAGE_RUNS = 200;
 const MOST_RUNS = 2000;
+const SPARK_POINTS = 30;
 const RUNS_REDRAW_MS = 400;
 const RUNS_SORT = { id: 'started', dir: 'desc' };
 
@@ -60,7 +61,7 @@ class RunList {
         this.table = dataTable({ columns: RUN_COLUMNS, label: 'Runs', sort: sortOf(this.ctx.query.sort), empty: this.nothingFits(),
             select: { label: (row) => row.name || row.id },
             onSort: ({ id, dir }) => setQuery({ sort: id === RUNS_SORT.id && dir === RUNS_SORT.dir ? null : `${id}.${dir}` }),
-            onSelect: (ids) => this.selection.show(ids.map((id) => this.rows.get(id)).filter(Boolean)) });
+            onSelect: () => this.showSelection() });
         this.older = h('button', { type: 'button', class: 'button', hidden: true, on: { click: () => this.loadOlder() } }, 'Load older runs');
         this.node = h('div', { class: 'stack' },
             h('div', { class: 'head' }, h('div', null, h('h1', null, 'Runs'), this.count), newRunButton()),
@@ -89,7 +90,7 @@ class RunList {
 
     // One page; keeps where the next one begins.
     async page(limit, cursor) {
-        const page = await api.get('/api/v1/runs', { query: { limit, cursor }, signal: this.ctx.signal });
+        const page = await api.get('/api/v1/runs', { query: { limit, cursor, sparkline: SPARK_POINTS }, signal: this.ctx.signal });
         page.items.forEach((run) => this.put(run));
         this.cursor = page.next_cursor;
     }
@@ -138,6 +139,11 @@ class RunList {
         if (this.count.textContent !== words)
             this.count.textContent = words;
         this.table.update(rows);
+        this.showSelection();
+    }
+
+    showSelection() {
+        this.selection.show(this.table.selection().map((id) => this.rows.get(id)).filter(Boolean));
     }
 
     onEvent(event) {
