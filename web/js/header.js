@@ -28,7 +28,7 @@ function liveBadge() {
 // items: [{title, place, name}] → {node, showPlace(name), showSession(), live}
 export function makeHeader(items) {
     const live = liveBadge();
-    const links = items.map((item) => h('a', { href: item.place, 'data-name': item.name }, item.title));
+    const links = items.map((item) => h('a', { href: item.place, 'data-name': item.name, 'data-title': item.title }, item.title));
     const nav = h('nav', { 'aria-label': 'Main' }, h('ul', null, links.map((link) => h('li', null, link))));
     const who = h('span', { class: 'who' });
     const leave = h('button', { type: 'button', class: 'button quiet icon-only', title: 'Sign out', 'aria-label': 'Sign out',

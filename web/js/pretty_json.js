@@ -1,6 +1,6 @@
 // JSON for reading: what fits on a line stands on one. Pure.
 
-const LINE_MOST = 56;
+const LINE_MOST = 50;
 
 function flat(value) {
     if (Array.isArray(value))

@@ -64,7 +64,7 @@ class Follower {
 }
 
 function unknownPlace() {
-    return emptyState({ title: 'There is no such page', text: 'The link may be cut short or belong to another version.',
+    return emptyState({ level: 1, title: 'There is no such page', text: 'The link may be cut short or belong to another version.',
         action: h('a', { class: 'button', href: '#/runs' }, 'All runs') });
 }
 
@@ -169,7 +169,7 @@ class Shell {
         const { signal } = this.leave;
         const fail = (error, retry) => {
             if (!signal.aborted)
-                host.replaceChildren(errorState(error, retry));
+                host.replaceChildren(errorState(error, retry, 1));
         };
         return {
             place: params,

@@ -66,8 +66,8 @@ export function runStatus(run) {
 }
 
 // What to do next stands in `command`, ready to copy.
-export function emptyState({ title, text, command, action }) {
-    return h('div', { class: 'empty' }, icon('lanes'), h('h2', null, title), text ? h('p', null, text) : null,
+export function emptyState({ title, text, command, action, level = 2 }) {
+    return h('div', { class: 'empty' }, icon('lanes'), h(`h${level}`, null, title), text ? h('p', null, text) : null,
         action || null, command ? commandBox(command) : null);
 }
 
@@ -78,20 +78,20 @@ const ERROR_ADVICE = {
 
 const ERROR_RETRY_MS = 4000;
 
-function errorNode(error, retry) {
+function errorNode(error, retry, level) {
     const detail = error && (error.detail || error.message);
     const advice = ERROR_ADVICE[error && error.code];
     const again = retry ? h('button', { class: 'button', type: 'button', on: { click: retry } }, 'Try again') : null;
     const id = error && error.requestId;
     return h('div', { class: 'empty', role: 'alert' }, icon(error && error.status === 0 ? 'offline' : 'alert'),
-        h('h2', null, error && error.status === 404 ? 'Not found' : 'This could not be shown'),
+        h(`h${level}`, null, error && error.status === 404 ? 'Not found' : 'This could not be shown'),
         h('p', null, detail || 'Something unexpected happened.', advice ? ` ${advice}` : null),
         again, id ? h('p', { class: 'small' }, 'Request ', h('code', null, id)) : null);
 }
 
 // What passes by itself is tried again by itself, as long as this stands on the page.
-export function errorState(error, retry) {
-    const node = errorNode(error, retry);
+export function errorState(error, retry, level = 2) {
+    const node = errorNode(error, retry, level);
     if (retry && error && error.isPassing) {
         setTimeout(() => {
             if (node.isConnected)

@@ -221,7 +221,7 @@ async function specOf(ctx, schema, sets) {
 
 export async function viewNewRun(ctx) {
     if (!session.can('run')) {
-        ctx.host.append(emptyState({ title: 'Your token only reads', text: 'Starting runs needs a token of role operator or admin.',
+        ctx.host.append(emptyState({ level: 1, title: 'Your token only reads', text: 'Starting runs needs a token of role operator or admin.',
             action: h('a', { class: 'button', href: '#/runs' }, 'All runs') }));
         return;
     }
