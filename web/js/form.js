@@ -26,7 +26,7 @@ class SchemaForm {
         const isSection = (p) => p.node.kind === 'object' || custom[p.name];
         const plain = node.properties.filter((p) => !isSection(p));
         this.node.append(this.errors, h('div', { class: 'panel' }, this.group([], plain)));
-        this.node.append(h('div', { class: 'sections' }, node.properties.filter(isSection).map((p) => this.section(p))));
+        this.node.append(h('div', { class: 'form-sections' }, node.properties.filter(isSection).map((p) => this.section(p))));
         this.show();
     }
 
@@ -39,7 +39,7 @@ class SchemaForm {
 
     section({ name, node, isRequired }) {
         const sum = h('span', { class: 'muted small' });
-        const box = h('details', { class: 'panel section', open: isRequired || this.isOpened(name) || valueAt(this.current, [name]) !== undefined },
+        const box = h('details', { class: 'form-section', open: isRequired || this.isOpened(name) || valueAt(this.current, [name]) !== undefined },
             h('summary', null, h('h2', null, humanName(name)), sum),
             node.description ? h('p', { class: 'hint' }, hintNodes(sentence(node.description))) : null,
             this.custom[name] ? this.addField([name], node, isRequired) : this.group([name], node.properties));
@@ -152,7 +152,8 @@ class SchemaForm {
             this.errors.append(h('p', null, path.length ? [h('code', null, pathText(path)), ': '] : null, text));
             return null;
         }
-        field.fail(at.length < path.length ? `${path.slice(at.length).join('.')}: ${text}` : text);
+        const rest = path.slice(at.length);
+        field.fail(rest.length ? `${pathText(rest)}: ${text}` : text, rest);
         return field;
     }
 

@@ -35,6 +35,8 @@ const ROUTES = [
     { pattern: '/login/:code', isLogin: true },
 ];
 
+if (!location.hash)
+    history.replaceState(null, '', '#/runs');
 startTheme();
 restoreSession();
 startShell({ routes: ROUTES, nav: NAV });

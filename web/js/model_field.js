@@ -2,7 +2,7 @@
 
 import { clear, h } from './dom.js';
 import { readIntegers } from './fields.js';
-import { fmtCount } from './format.js';
+import { fmtCount, sentence } from './format.js';
 import { modelFacts, modelOfFacts, parameterCount } from './model_helper.js';
 
 const MODEL_INITS = ['zeros', 'glorot_uniform', 'he_normal'];
@@ -29,9 +29,8 @@ function readParts(parts, facts) {
     const sizes = {};
     for (const name of ['input', 'hidden', 'classes']) {
         const { value, error } = readIntegers(parts[name].value);
-        parts[name].toggleAttribute('aria-invalid', Boolean(error));
         if (error)
-            return { error };
+            return { error, name };
         sizes[name] = value;
     }
     return { facts: { ...facts, ...sizes, classes: sizes.classes[0], init: parts.init.value || undefined } };
@@ -43,19 +42,20 @@ export function modelField(change) {
     const { error, count, fields } = parts;
     const other = h('p', { class: 'muted', hidden: true });
     let current = null;
-    const fail = (text) => {
+    // rest: which part of the model it is about.
+    const fail = (text, rest = []) => {
         error.hidden = !text;
-        error.textContent = text || '';
+        error.textContent = text ? sentence(text) : '';
+        const wrong = rest[0] === 'input' ? [parts.input] : rest[0] === 'layers' ? [parts.hidden, parts.classes] : [parts.input, parts.hidden, parts.classes];
         for (const input of [parts.input, parts.hidden, parts.classes]) {
-            if (text)
-                input.setAttribute('aria-invalid', 'true');
-            else
-                input.removeAttribute('aria-invalid');
+            const isWrong = Boolean(text) && wrong.includes(input);
+            input.setAttribute('aria-invalid', String(isWrong));
+            input.setAttribute('aria-describedby', isWrong ? `${input.id}-hint ${error.id}` : `${input.id}-hint`);
         }
     };
     const read = () => {
-        const { facts, error: text } = readParts(parts, current);
-        fail(text);
+        const { facts, error: text, name } = readParts(parts, current);
+        fail(text, name === 'input' ? ['input'] : ['layers']);
         if (facts)
             change(modelOfFacts(facts));
     };

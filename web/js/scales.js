@@ -16,7 +16,8 @@ function decimalsOf(step) {
 // An axis with round numbers at both ends. whole: no tick between integers.
 export function linearAxis(low, high, { count = 5, whole = false, tight = false, fmt = null } = {}) {
     let [min, max] = [low, high];
-    if (min === max) {
+    // What differs by rounding alone is the same: steps that small could not be counted.
+    if (max - min <= 1e-9 * Math.max(Math.abs(min), Math.abs(max))) {
         const room = Math.abs(min) * 0.1;
         [min, max] = whole || room === 0 ? [min, max + 1] : [min - room, max + room];
     }

@@ -15,6 +15,9 @@ test('axes end at round numbers', () => {
     assert.deepEqual(labels(linearAxis(0, 37, { whole: true, tight: true, count: 6 })), ['0', '10', '20', '30']);
     const rounds = linearAxis(0, 2, { whole: true, tight: true, count: 6 });
     assert.deepEqual(labels(rounds), ['0', '1', '2']);
+    // Values that rounding alone tells apart.
+    for (const [low, high] of [[0.3, 0.1 + 0.2], [-0.1 - 0.2, -0.3], [1e15, 1e15 + 1]])
+        assert.ok(linearAxis(low, high).ticks.length < 10);
     const one = linearAxis(5, 5);
     assert.ok(one.min < 5 && one.max > 5);
     assert.deepEqual([linearAxis(0, 0, { whole: true, tight: true }).min, linearAxis(0, 0, { whole: true, tight: true }).max], [0, 1]);
