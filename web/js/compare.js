@@ -1,5 +1,6 @@
 // What the compare view is asked to show, and how runs differ. Pure.
 import { parseNumber } from './format.js';
+import { byRound, byWallTime, smooth } from './series.js';
 
 export const MOST_COMPARED = 10;
 export const COMPARE_AXES = ['round', 'wall', 'steps'];
@@ -106,8 +107,59 @@ export function runLabels(runs) {
         ? `${names[i]} …${run.id.slice(-6)}` : names[i]));
 }
 
+// What a round has besides its metrics: it comes with its work, round by round.
+export const ROUND_METRICS = new Map([
+    ['proximal_mu', 'Proximal µ'], ['dissimilarity_b', 'Dissimilarity B'], ['grad_variance_weighted', 'Gradient variance, weighted'],
+    ['grad_variance_uniform', 'Gradient variance, uniform'], ['duration_ms', 'Duration of the round, ms'],
+    ['bytes_in', 'Bytes received'], ['bytes_out', 'Bytes sent'],
+]);
+
 // 'train_loss' as people write it.
 export function metricTitle(name) {
+    if (ROUND_METRICS.has(name)) {
+        return ROUND_METRICS.get(name);
+    }
     const words = name.replace(/_/g, ' ').replace(/ p(\d+)$/, ', $1th percentile');
     return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+// A curve is [{round, value, at or seconds, totalSteps}]: of the API's points,
+export function curveOfPoints(items) {
+    return items.map((p) => ({ round: p.round, value: parseNumber(p.value), at: p.at, totalSteps: p.total_steps }));
+}
+
+// or of one number of each round. Seconds and steps are those before it, as a round's metrics are of the model it starts from.
+export function curveOfWork(items, name) {
+    let [ms, totalSteps] = [0, 0];
+    const curve = [];
+    for (const item of items) {
+        const value = parseNumber(item[name] ?? null);
+        if (value !== null) {
+            curve.push({ round: item.round, value, seconds: ms / 1000, totalSteps });
+        }
+        ms += item.duration_ms ?? 0;
+        totalSteps += item.cells.reduce((sum, cell) => sum + cell[2], 0);
+    }
+    return curve;
+}
+
+// Smoothing means the same whether a curve has all its points or every tenth: the weight is for one round.
+export function weightOfStride(weight, curve) {
+    if (curve.length < 2) {
+        return weight;
+    }
+    const stride = (curve[curve.length - 1].round - curve[0].round) / (curve.length - 1);
+    return weight ** Math.max(1, stride);
+}
+
+function onAxis(curve, x, run) {
+    if (x === 'wall') {
+        return curve.some((p) => p.at) ? byWallTime(curve, run.started_at) : curve.map((p) => [p.seconds, p.value]);
+    }
+    return x === 'steps' ? curve.map((p) => [p.totalSteps, p.value]) : byRound(curve);
+}
+
+// The points that the settings ask for: [[x, y]], x a round, seconds since the start, or steps that all devices had done.
+export function comparePoints(curve, { x, smooth: weight }, run) {
+    return smooth(onAxis(curve, x, run), weightOfStride(weight, curve));
 }

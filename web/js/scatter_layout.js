@@ -7,8 +7,9 @@ function rangeOf(values) {
         low = Math.min(low, value);
         high = Math.max(high, value);
     }
-    // A little air, so that no point lies on the frame.
-    return low <= high ? [low / 1.25, high * 1.25] : [0.1, 10];
+    // A little air, so that no point lies on the frame, and room for a round number however near they are.
+    const air = low <= high ? Math.max(1.25, 2 * Math.sqrt(low / high)) : 1;
+    return low <= high ? [low / air, high * air] : [0.1, 10];
 }
 
 // 1200000 as '1.2 M': room at an axis is short.

@@ -31,19 +31,6 @@ export function byWallTime(curve, startedAt) {
         .sort(byFirst);
 }
 
-// x: how many steps all devices had done before the round, because a round's metrics are those of the model
-// that it starts from. steps: [[round, steps done in it]]; a round that it lacks counts as none.
-export function byTotalSteps(curve, steps) {
-    const sorted = [...steps].sort(byFirst);
-    let total = 0;
-    let at = 0;
-    return curve.map((p) => {
-        for (; at < sorted.length && sorted[at][0] < p.round; at++)
-            total += sorted[at][1];
-        return [total, p.value];
-    });
-}
-
 // An exponential average that does not lean towards its start; weight 0 changes nothing, 0.99 is very smooth.
 // What is not finite stays as it is and counts for nothing.
 export function smooth(points, weight) {

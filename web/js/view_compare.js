@@ -1,8 +1,8 @@
 // Up to ten runs over each other: one metric as curves, what differs between their specs, and how they ended.
 import { api } from './api.js';
 import { lineChart } from './charts.js';
-import { CompareData, comparePoints } from './compare_data.js';
-import { COMPARE_AXES, MOST_COMPARED, compareSettings, metricTitle, runLabels } from './compare.js';
+import { COMPARE_AXES, MOST_COMPARED, ROUND_METRICS, comparePoints, compareSettings, metricTitle, runLabels } from './compare.js';
+import { CompareData, POINTS_DRAWN } from './compare_data.js';
 import { diffTable, valuesTable } from './compare_tables.js';
 import { append, clear, coalesce, h, icon, isolated, svgEl } from './dom.js';
 import { fmtCount, fmtDuration, fmtNumber, shortId } from './format.js';
@@ -184,12 +184,7 @@ class CompareView {
         const ids = [...this.dirty];
         this.dirty.clear();
         try {
-            await Promise.all(ids.flatMap((id) => {
-                for (const key of [...data.curves.keys()].filter((k) => k.startsWith(id))) {
-                    data.curves.delete(key);
-                }
-                return [data.loadRun(id), data.loadCurve(id, settings.metric)];
-            }));
+            await Promise.all(ids.map((id) => data.reload(id, settings)));
             await data.complete(settings);
             if (!ctx.signal.aborted) {
                 this.show();
@@ -249,7 +244,7 @@ class CompareView {
     series() {
         const runs = this.data.shown;
         const labels = runLabels(runs);
-        return runs.map((run, i) => ({ name: labels[i], points: comparePoints(this.data.curve(run.id, this.settings.metric), this.settings, run, this.data.steps.get(run.id)) }));
+        return runs.map((run, i) => ({ name: labels[i], points: comparePoints(this.data.curve(run.id, this.settings) ?? [], this.settings, run) }));
     }
 
     showChart() {
@@ -266,9 +261,8 @@ class CompareView {
         } else {
             this.chart = lineChart(this.chartHost, options);
         }
-        const thinned = this.data.shown.filter((run) => this.data.curve(run.id, settings.metric).length < run.round);
-        this.below.textContent = thinned.length > 0 && this.data.shown.some((run) => run.round > 600)
-            ? 'Long curves are thinned by the server so that their shape, peaks included, stays; the CSV holds what is drawn.' : '';
+        const isThinned = !ROUND_METRICS.has(settings.metric) && this.data.shown.some((run) => (this.data.curve(run.id, settings)?.length ?? 0) >= POINTS_DRAWN);
+        this.below.textContent = isThinned ? 'Long curves are thinned by the server so that their shape, peaks included, stays; the CSV holds what is drawn.' : '';
     }
 }
 

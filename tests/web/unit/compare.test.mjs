@@ -1,7 +1,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import {
-    bestOf, betterWay, compareSettings, differingParams, flatSpec, lastValues, metricTitle, runLabels, specInForce,
+    bestOf, betterWay, comparePoints, compareSettings, curveOfPoints, curveOfWork, differingParams, flatSpec, lastValues, metricTitle, runLabels, specInForce, weightOfStride,
 } from '../../../web/js/compare.js';
 
 const id = (n) => String(n).padStart(32, '0');
@@ -87,4 +87,38 @@ test('what was changed on the way counts', () => {
     assert.deepEqual(now.strategy, { name: 'fedprox', params: { proximal_mu: { dynamic: { start: 0 } } } });
     assert.equal(run.training.learning_rate, 0.1);
     assert.deepEqual(specInForce(run, null), run);
+});
+
+const plain = { x: 'round', smooth: 0 };
+
+test('a curve lies on each axis', () => {
+    const run = { started_at: '2020-01-01T00:00:00Z' };
+    const curve = curveOfPoints([
+        { round: 0, value: 2, at: '2020-01-01T00:00:05Z', total_steps: 0 }, { round: 1, value: 'NaN', at: '2020-01-01T00:00:07Z', total_steps: 40 },
+    ]);
+    assert.deepEqual(comparePoints(curve, plain, run), [[0, 2], [1, NaN]]);
+    assert.deepEqual(comparePoints(curve, { ...plain, x: 'wall' }, run), [[5, 2], [7, NaN]]);
+    assert.deepEqual(comparePoints(curve, { ...plain, x: 'steps' }, run), [[0, 2], [40, NaN]]);
+    assert.deepEqual(comparePoints([], { ...plain, x: 'wall', smooth: 0.9 }, run), []);
+});
+
+test('a number of each round is a curve, too', () => {
+    const items = [
+        { round: 0, proximal_mu: 0.1, duration_ms: 500, cells: [[0, 'completed', 5, 5], [1, 'partial', 2, 5]] },
+        { round: 1, duration_ms: 1500, cells: [] },
+        { round: 2, proximal_mu: 'Infinity', cells: [[0, 'open', 0, 5]] },
+    ];
+    const curve = curveOfWork(items, 'proximal_mu');
+    assert.deepEqual(comparePoints(curve, plain, {}), [[0, 0.1], [2, Infinity]]);
+    assert.deepEqual(comparePoints(curve, { ...plain, x: 'wall' }, {}), [[0, 0.1], [2, Infinity]]);
+    assert.deepEqual(comparePoints(curve, { ...plain, x: 'steps' }, {}), [[0, 0.1], [7, Infinity]]);
+    assert.deepEqual(curveOfWork([], 'bytes_in'), []);
+});
+
+test('smoothing is the same for a thinned curve', () => {
+    const every = (n) => Array.from({ length: 100 / n + 1 }, (_, i) => ({ round: i * n, value: i * n < 50 ? 1 : 0 }));
+    const last = (curve) => comparePoints(curve, { x: 'round', smooth: 0.9 }, {}).at(-1)[1];
+    assert.equal(weightOfStride(0.9, every(1)), 0.9);
+    assert.equal(weightOfStride(0.9, every(1).slice(0, 1)), 0.9);
+    assert.ok(Math.abs(last(every(1)) - last(every(10))) < 0.01, `${last(every(1))} ${last(every(10))}`);
 });

@@ -1,7 +1,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import {
-    bandOf, byRound, byTotalSteps, byWallTime, curvesOf, hasFinite, smooth, tableOf, thinPoints, toCsv,
+    bandOf, byRound, byWallTime, curvesOf, hasFinite, smooth, tableOf, thinPoints, toCsv,
 } from '../../../web/js/series.js';
 
 const point = (round, value, more) => ({
@@ -21,11 +21,6 @@ test('wall time counts from the start of the run and skips what has no time', ()
     const curve = [point(1, 1), point(3, 2), point(4, 3, { at: null })];
     assert.deepEqual(byWallTime(curve, '2020-01-01T00:00:01Z'), [[0, 1], [2, 2]]);
     assert.deepEqual(byWallTime(curve, null), []);
-});
-
-test('total steps are those before the round', () => {
-    const curve = [point(0, 5), point(1, 4), point(3, 3)];
-    assert.deepEqual(byTotalSteps(curve, [[1, 20], [0, 10], [2, 30]]), [[0, 5], [10, 4], [60, 3]]);
 });
 
 test('smoothing starts at the first value and passes over what is not finite', () => {
