@@ -13,7 +13,7 @@ function shownPoint(x, y, log) {
 // A point between two gaps is no line: it is drawn as a dot.
 function dotRadius({ dataset, dataIndex }) {
     const { data } = dataset;
-    const isGap = (i) => i < 0 || i >= data.length || Number.isNaN(data[i].y);
+    const isGap = (i) => !(i >= 0 && i < data.length) || Number.isNaN(data[i].y);
     return isGap(dataIndex - 1) && isGap(dataIndex + 1) ? 2.5 : 0;
 }
 

@@ -4,7 +4,7 @@ import { h, isolated, quantity } from './dom.js';
 import { fmtCount, fmtDuration, fmtLoss, fmtPercent } from './format.js';
 
 function sideBySide(label, corner, labels, rows) {
-    return h('div', { class: 'table-box compare-box', role: 'region', 'aria-label': label, tabindex: 0 }, h('table', { class: 'table compare-table', 'aria-label': label },
+    return h('div', { class: 'table-box', role: 'region', 'aria-label': label, tabindex: 0 }, h('table', { class: 'table compare-table', 'aria-label': label },
         h('thead', null, h('tr', null, h('th', { scope: 'col' }, h('span', null, corner)), labels.map((text) => h('th', { scope: 'col', class: 'numeric' }, h('span', null, isolated(text)))))),
         h('tbody', null, rows.map(({ title, cells, isCode }) => h('tr', null, h('th', { scope: 'row' }, isCode ? h('code', null, title) : title), cells)))));
 }

@@ -94,7 +94,7 @@ export function runCharts(data, settings, callbacks) {
     });
     const node = h('section', { class: 'panel', 'aria-labelledby': 'run-charts' },
         h('div', { class: 'row panel-head' }, h('h2', { id: 'run-charts' }, 'Course'),
-            h('div', { class: 'row' }, log, h('label', { for: 'run-log' }, 'Logarithmic losses')), picker.node), problem, grid);
+            h('label', { class: 'check' }, log, 'Logarithmic losses'), picker.node), problem, grid);
 
     function optionsOf(chart) {
         return {

@@ -25,13 +25,20 @@ class Follower {
         const stream = openStream(path, {
             onEvent: (event) => this.take(event),
             onOpen: (isResumed) => isResumed || this.reload(),
-            onState: (state) => live.set(state),
+            onState: (state, error) => this.tell(live, state, error),
         });
         const timer = setTimeout(() => this.turn || this.reload(), STREAM_PATIENCE_MS);
         signal.addEventListener('abort', () => {
             clearTimeout(timer);
             stream.close();
         });
+    }
+
+    tell(live, state, error) {
+        // What will never come is not lost: the view says that there is no such thing, and at once.
+        live.set(error && error.status >= 400 && error.status < 500 ? null : state);
+        if (state === 'offline' && !this.turn)
+            this.reload();
     }
 
     take(event) {

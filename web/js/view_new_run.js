@@ -230,9 +230,9 @@ export async function viewNewRun(ctx) {
     const [openapi, strategies, devices] = await Promise.all([
         api.get('/api/v1/openapi.json', { signal }),
         api.get('/api/v1/strategies', { signal }),
-        api.get('/api/v1/devices', { query: { limit: 1000 }, signal }),
+        api.all('/api/v1/devices', { max: 10000, signal }),
     ]);
-    const sets = dataSetsOf(devices.items);
+    const sets = dataSetsOf(devices);
     const { spec, isDraft } = await specOf(ctx, runSchema(openapi, strategies.items), sets);
     new NewRun(ctx, { openapi, strategies: strategies.items, sets, spec: JSON.parse(JSON.stringify(spec)), isDraft });
 }
