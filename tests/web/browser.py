@@ -220,6 +220,10 @@ class Page:
         """Types at whatever has the focus."""
         ActionChains(self.driver).send_keys(*keys).perform()
 
+    def live_state(self):
+        """What the badge says: 'live', 'behind', 'offline', 'connecting'; None while there is no badge."""
+        return self.js("return document.querySelector('.live:not([hidden])')?.dataset.state ?? null")
+
     def rows(self, name=None):
         """The body of a table: a list of lists of texts."""
         table = self.find("table", name)
@@ -273,6 +277,7 @@ class Page:
                   "switch", "tab", "menuitem", "option", "image", "img", "meter", "progressbar", "dialog", "table", "region"}
         nameless = [n for n in self.cdp("Accessibility.getFullAXTree")["nodes"]
                     if not n.get("ignored") and n.get("role", {}).get("value") in wanted and not name_of(n).strip()]
+        nameless = [n for n in nameless if not self.js("return arguments[0]?.hidden", self.element(n))]
         assert not nameless, "without a name at %s: %s" % (self.place, [self.describe(n) for n in nameless[:8]])
 
     def describe(self, node):
@@ -291,17 +296,34 @@ class Page:
         wide = self.js(script("fits.js") + "return whatSticksOut();")
         assert not wide, "wider than the screen at %s: %s" % (self.place, wide[:5])
 
-    def tab_stops(self, most=200):
-        """Presses Tab through the page, from its top; a list of {role, name, ring} and the controls that were not reached."""
-        self.js(script("focus.js") + "startFocusWalk();")
-        stops = []
+    def check_touch(self):
+        """What is pressed with a finger is at least 24 pixels high (WCAG 2.2 AA), a field together with its label."""
+        small = self.js("""const high = (e) => Math.max(...[e, ...(e.labels ?? [])].map((one) => one.getBoundingClientRect().height));
+            return [...document.querySelectorAll('button, select, input:not([type=range]), summary')]
+                .filter((e) => e.checkVisibility({checkVisibilityCSS: true}) && high(e) > 0 && high(e) < 23.5)
+                .map((e) => `${e.tagName} ${(e.getAttribute('aria-label') ?? e.innerText).slice(0, 40)} ${high(e)}`)""")
+        assert not small, "too small for a finger at %s: %s" % (self.place, small[:6])
+
+    def on_new_document(self, text):
+        """A script that runs before those of every page of this tab."""
+        self.cdp("Page.addScriptToEvaluateOnNewDocument", {"source": text})
+
+    def tab_to(self, name, most=150):
+        """Presses Tab until the focus is on what has this name."""
         for _ in range(most):
             self.keys(Keys.TAB)
-            stop = self.js("return globalThis.fedlaneFocusStep()")
-            if stop is None:
+            if self.js("return (document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText ?? '').trim()") == name:
+                return
+        raise AssertionError("Tab does not come to %r at %s" % (name, self.place))
+
+    def tab_stops(self, most=400):
+        """Presses Tab through the page, from its top; a list of {element, ring} and the controls that were not reached."""
+        self.js(script("focus.js") + "startFocusWalk();")
+        for _ in range(0, most, 25):
+            self.keys(Keys.TAB * 25)
+            if self.js("return globalThis.fedlaneFocus.isRound"):
                 break
-            stops.append(stop)
-        return stops, self.js("return globalThis.fedlaneFocusMissed()")
+        return self.js("return globalThis.fedlaneFocus.stops"), self.js("return globalThis.fedlaneFocus.missed()")
 
     def check_keyboard(self):
         """Tab reaches every control, and shows where it is."""

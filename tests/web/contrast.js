@@ -65,7 +65,8 @@ function lookAtContrast() {
         const seen = over([front[0], front[1], front[2], front[3] * opacityOf(element)], back);
         const [light, dark] = [luminance(seen), luminance(back)].sort((a, b) => b - a);
         const size = parseFloat(style.fontSize);
-        const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+        // A mark such as ▲ is a picture: 3 to 1, as for large text.
+        const isLarge = !/[\p{L}\p{N}]/u.test(text) || size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
         const ratio = (light + 0.05) / (dark + 0.05);
         if (ratio < (isLarge ? 3 : 4.5) - 0.005) {
             weak.push({text: text.trim().slice(0, 60), ratio: Number(ratio.toFixed(2)), colour, size,

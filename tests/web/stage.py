@@ -4,6 +4,7 @@ import functools
 import browser
 import harness
 import specs
+from device import Device, small_spec
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 RIGHT_TO_LEFT = "\u05de\u05db\u05e9\u05d9\u05e8 \u202eabc"
@@ -87,3 +88,37 @@ def drawn(page):
     return page.js("""const canvas = [...document.querySelectorAll('canvas')].find((c) => globalThis.Chart?.getChart(c));
                       const chart = canvas && globalThis.Chart.getChart(canvas);
                       return chart ? chart.data.datasets.filter((s) => s.label).map(({label, data}) => ({label, data})) : null;""")
+
+
+def small_run(name, **changes):
+    """A run on a data set that no device has: it waits."""
+    return specs.synthetic_run(name=name, dataset="nobody-has-this", **changes)
+
+
+@once
+def diverged(lab):
+    """A run whose device says that its loss is beyond all numbers, then that it is none."""
+    run = lab.submit(small_spec(1, name="diverged", dataset="unstable", num_rounds=2, evaluation={"on": "selected"}))
+    device = Device(lab, 0, dataset="unstable")
+    for loss in ("Infinity", "NaN"):
+        task = harness.wait_for(lambda: device.claim(10), "a task for the device")
+        reply = device.update(task, eval_train_loss=loss, eval_train_examples=4, train_loss_start=loss, train_loss_end=loss)
+        assert reply.status == 200, reply
+    final = harness.wait_for(lambda: device.claim(10), "the last evaluation")
+    reply = device.http.request("PUT", "/api/v1/tasks/%s/update" % final["task_id"],
+                                {"attempt": final["attempt"], "eval_train_loss": "NaN", "eval_train_examples": 4})
+    assert reply.status == 200, reply
+    return lab.wait_run(run)
+
+
+@once
+def hostile(lab):
+    """(run, device, worker) with names that are markup, and a device whose name runs from right to left."""
+    enroll = harness.Client(lab.url, lab.token("enrollment.token"))
+    made = enroll.ok("POST", "/api/v1/workers", {"name": HOSTILE, "instance_id": "hostile", "version": HOSTILE, "devices": [
+        {"name": HOSTILE, "dataset": "hostile", "num_examples": 4, "input": [2], "classes": 2, "labels": {HOSTILE: HOSTILE, "<b>": RIGHT_TO_LEFT},
+         "capabilities": {HOSTILE: HOSTILE, "label_counts": {HOSTILE: 3, "b": 1}}},
+        {"name": RIGHT_TO_LEFT, "dataset": "hostile", "num_examples": 4, "input": [2], "classes": 2}]})
+    run = lab.submit(small_spec(2, name=HOSTILE, dataset="hostile", experiment=HOSTILE))
+    harness.wait_for(lambda: lab.run(run)["status"] == "running", "the hostile run to begin")
+    return run, made["devices"][0]["device_id"], made["worker_id"]

@@ -24,8 +24,9 @@ def plotted(page, count):
 def test_two_runs_are_chosen_and_plotted(lab, page):
     runs = stage.runs(lab)
     stage.sign_in(lab, page)
-    for run in runs:
-        page.click("checkbox", "Select " + run["name"])
+    page.click("checkbox", "Select " + runs[0]["name"])
+    assert page.find("button", "Compare").get_property("disabled"), "one run is compared with nothing"
+    page.click("checkbox", "Select " + runs[1]["name"])
     page.click("button", "Compare")
     page.find("heading", "Compare")
     assert "runs=" in page.place

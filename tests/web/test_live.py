@@ -1,6 +1,4 @@
-"""A page that lives: a run from the form to its end, a connection that is lost, devices that come and go."""
-import json
-
+"""A page that lives: a connection that is lost, devices that come and go."""
 import harness
 import stage
 from specs import synthetic_run
@@ -15,46 +13,8 @@ def not_reloaded(page):
     assert page.js("return globalThis.fedlaneMark") == 1, "the page was loaded again"
 
 
-def test_a_run_from_the_form_to_its_end(lab, page):
-    stage.workers(lab)
-    stage.sign_in(lab, page)
-    mark(page)
-    page.click("link", "New run")
-    page.find("heading", "New run")
-    spec = synthetic_run(name="from the form", num_rounds=3)
-    page.js("""const [field, text] = arguments;
-               field.focus(); field.value = text;
-               field.dispatchEvent(new Event('input', {bubbles: true})); field.blur();""", page.find("textbox", "Run spec"), json.dumps(spec))
-    page.until(lambda: page.find("textbox", "Rounds").get_attribute("value") == "3", "the form to follow the JSON")
-    page.fill("Rounds", "6")
-    written = json.loads(page.find("textbox", "Run spec").get_attribute("value"))
-    assert written == dict(spec, num_rounds=6), "the JSON follows the form"
-    assert "num_rounds\":6" in page.text(), "the command follows both"
-    page.click("button", "Start the run")
-    page.until(lambda: page.place.startswith("#/runs/0"), "the run's own page")
-    page.open("/#/runs")
-    row = page.until(lambda: finished(stage.row_of(page, "Runs", "from the form")), "the run to end on the page")
-    assert any("6 / 6" in cell for cell in row), row
-    run = next(r for r in lab.admin.ok("GET", "/api/v1/runs")["items"] if r["name"] == "from the form")
-    assert run["outcome"] == "completed" and run["num_rounds"] == 6, run
-    assert any("%.3f" % run["metrics"]["values"]["train_loss"] in cell for cell in row), (row, run["metrics"])
-    not_reloaded(page)
-
-
 def finished(row):
     return row if row and any("completed" in cell for cell in row) else None
-
-
-def test_a_mistake_in_the_form_is_told_at_its_field(lab, page):
-    stage.workers(lab)
-    stage.sign_in(lab, page, "/#/runs/new")
-    page.fill("Rounds", "0")
-    page.click("button", "Start the run")
-    field = page.find("textbox", "Rounds")
-    page.until(lambda: field.get_attribute("aria-invalid") == "true", "the field to be marked")
-    told = page.js("return arguments[0].getAttribute('aria-describedby').split(' ').map((id) => document.getElementById(id).innerText).join(' ')", field)
-    assert "1" in told, "what is wrong with it: %r" % told
-    assert page.place.startswith("#/runs/new")
 
 
 def test_stop_and_restart_under_an_open_page(lab, page):
