@@ -60,17 +60,19 @@ static void put_progress(struct obj *o, const struct run_row *run)
 json_t *run_json(struct store_txn *txn, struct arena *arena, const struct run_row *run)
 {
     struct round_row newest;
-    struct obj o = obj_new();
+    struct obj o = obj_new(), parts = obj_new();
+    obj_raw(&parts, "config", run->config);
+    bool is_read = newest_metrics(txn, arena, run, run_json_every(parts.json), &newest) == ERR_OK;
     obj_text(&o, "id", run->id);
     obj_text(&o, "experiment_id", run->experiment_id);
     obj_text(&o, "name", run->name);
     obj_text(&o, "dataset", run->dataset);
     obj_int(&o, "seed", run->seed);
     put_progress(&o, run);
+    obj_take(&o, "metrics", is_read ? metrics_json(&newest) : NULL);
     obj_raw(&o, "spec", run->spec);
-    obj_raw(&o, "config", run->config);
-    bool is_found = newest_metrics(txn, arena, run, run_json_every(o.json), &newest) == ERR_OK;
-    obj_take(&o, "metrics", is_found ? metrics_json(&newest) : NULL);
+    obj_take(&o, "config", json_incref(json_object_get(parts.json, "config")));
+    json_decref(obj_end(&parts));
     obj_int(&o, "last_event", run->last_event);
     obj_text_or_null(&o, "created_by", run->created_by);
     obj_time(&o, "created_at", run->created_at);
