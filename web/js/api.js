@@ -52,7 +52,7 @@ export const api = {
     },
 };
 
-// What has a 'type' that only a run with that id knows about, safely in a path.
+// A path of the API, its parts encoded: an id comes from a link that anybody may have written.
 export function apiPath(...segments) {
     return `/api/v1/${segments.map((s) => encodeURIComponent(s)).join('/')}`;
 }

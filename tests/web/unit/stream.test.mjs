@@ -150,6 +150,46 @@ test('a closed stream is silent and listens to nothing', async () => {
     assert.deepEqual(Object.keys(listeners), []);
 });
 
+// Waits of so many ms and more, a thousand times shorter.
+async function inShort(from, f) {
+    const real = globalThis.setTimeout;
+    globalThis.setTimeout = (g, ms, ...rest) => real(g, ms >= from ? ms / 1000 : ms, ...rest);
+    try {
+        await f();
+    } finally {
+        globalThis.setTimeout = real;
+    }
+}
+
+test('a page that nobody looks at gives its connection back, and misses nothing', () => inShort(60000, async () => {
+    const asked = fakeServer(3, []);
+    const { seen, states, stream } = follow();
+    await until(() => seen.length === 3);
+    document.hidden = true;
+    listeners.visibilitychange();
+    await sleep(150);
+    assert.deepEqual(states, ['live']);
+    const before = asked.length;
+    await sleep(100);
+    assert.equal(asked.length, before);
+    const later = fakeServer(9, []);
+    document.hidden = false;
+    listeners.visibilitychange();
+    await until(() => seen.length === 9);
+    stream.close();
+    assert.deepEqual(seen, oneTo(9));
+    assert.equal(later[0].last, '3');
+}));
+
+test('a connection that has gone silent is given up', () => inShort(40000, async () => {
+    const asked = fakeServer(2, []);
+    const { seen, states, stream } = follow();
+    await until(() => asked.length === 2);
+    stream.close();
+    assert.deepEqual(seen, [1, 2]);
+    assert.deepEqual(states.slice(0, 2), ['live', 'offline']);
+}));
+
 test('the filter keeps one number', () => {
     const filter = createFilter('latest');
     assert.equal(filter.last, null);
