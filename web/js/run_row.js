@@ -3,8 +3,7 @@
 const SPARK_MOST = 60;
 
 function muOf(run) {
-    const params = (run.config && run.config.strategy && run.config.strategy.params)
-        || (run.spec.strategy && run.spec.strategy.params) || {};
+    const params = run.config?.strategy?.params || run.spec.strategy?.params || {};
     return params.proximal_mu === undefined ? null : params.proximal_mu;
 }
 
@@ -46,46 +45,56 @@ export function addToSpark(values, value) {
     return [...kept, value];
 }
 
-function closeRound(row, data) {
+function closedRound(row, data) {
     const metrics = data.metrics || {};
-    const next = { ...row };
-    if (data.type !== 'final')
-        next.round = Math.min(data.round + 1, row.numRounds);
+    const change = data.type === 'final' ? {} : { round: Math.min(data.round + 1, row.numRounds) };
     for (const [name, figure, line] of [['train_loss', 'loss', 'losses'], ['test_accuracy', 'accuracy', 'accuracies']]) {
         if (metrics[name] === undefined)
             continue;
-        next[figure] = metrics[name];
-        next[line] = addToSpark(row[line], metrics[name]);
+        change[figure] = metrics[name];
+        change[line] = addToSpark(row[line], metrics[name]);
     }
-    return next;
+    return change;
 }
 
-// The row after the event: the same object where it changes nothing that is shown, null where the run has to be asked for.
-export function rowAfter(row, event) {
-    if (event.seq <= row.lastEvent)
-        return row;
-    const { data } = event;
-    switch (event.type) {
-    case 'run_waiting':
-        return { ...row, status: 'waiting_for_devices', reason: data.reason };
-    case 'devices_frozen':
-        return { ...row, status: 'running', reason: '', population: data.population };
-    case 'round_opened':
-        return { ...row, round: data.round };
-    case 'round_closed':
-        return closeRound(row, data);
-    case 'run_paused':
-        return { ...row, status: 'paused', reason: '' };
-    case 'run_resumed':
-        return { ...row, status: 'running', reason: '' };
-    case 'run_finished':
-        return { ...row, status: 'finished', outcome: data.outcome, reason: data.reason, finishedAt: event.at };
+function changeOf(row, { type, at, data }) {
+    switch (type) {
     case 'run_started':
+        return { status: 'waiting_for_devices', reason: '', startedAt: at };
+    case 'run_waiting':
+        return { status: 'waiting_for_devices', reason: data.reason };
+    case 'devices_frozen':
+        return { status: 'running', reason: '', population: data.population };
+    case 'round_opened':
+        return { round: data.round };
+    case 'round_closed':
+        return closedRound(row, data);
+    case 'run_paused':
+        return { status: 'paused', reason: '' };
+    case 'run_resumed':
+        return { status: 'running', reason: '' };
+    case 'run_finished':
+        return { status: 'finished', outcome: data.outcome, reason: data.reason, finishedAt: at };
     case 'config_changed':
-        return null;
+        return { mu: muOf({ config: data.patch, spec: {} }) ?? row.mu };
     default:
-        return row;
+        return null;
     }
+}
+
+// The row after the event: the same object where it changes nothing that is shown.
+export function rowAfter(row, event) {
+    const change = event.seq > row.lastEvent ? changeOf(row, event) : null;
+    return change ? { ...row, ...change, lastEvent: event.seq } : row;
+}
+
+// Of two rows of one run the one that knows more; what only the list tells, the course, is kept.
+export function newerRow(former, row) {
+    if (!former)
+        return row;
+    if (former.lastEvent > row.lastEvent)
+        return former;
+    return row.losses.length || row.accuracies.length ? row : { ...row, losses: former.losses, accuracies: former.accuracies };
 }
 
 // Whether all words of `text` stand somewhere in what the row is called.

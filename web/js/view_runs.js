@@ -5,7 +5,7 @@ import { curlLine } from './command.js';
 import { coalesce, h, icon } from './dom.js';
 import { fmtCount } from './format.js';
 import { setQuery } from './router.js';
-import { RUN_FILTERS, matchesText, rowAfter, rowOfRun } from './run_row.js';
+import { RUN_FILTERS, matchesText, newerRow, rowAfter, rowOfRun } from './run_row.js';
 import { runFilter, runSelection } from './runs_bar.js';
 import { RUN_COLUMNS } from './runs_columns.js';
 import { session } from './session.js';
@@ -17,6 +17,7 @@ const FIRST_RUNS = 100;
 const PAGE_RUNS = 200;
 const MOST_RUNS = 2000;
 const SPARK_POINTS = 30;
+const WAITING_MOST = 1000;
 const RUNS_REDRAW_MS = 400;
 const RUNS_SORT = { id: 'started', dir: 'desc' };
 
@@ -43,6 +44,8 @@ class RunList {
         this.rows = new Map();
         this.filter = { q: ctx.query.q || '', status: ctx.query.status || '' };
         this.most = MOST_RUNS;
+        this.asking = 0;
+        this.waiting = new Map();
         this.cursor = null;
         this.redraw = coalesce(() => this.draw(), RUNS_REDRAW_MS, ctx.signal);
         this.makeNodes();
@@ -80,30 +83,46 @@ class RunList {
         this.draw();
     }
 
-    put(run) {
-        const row = rowOfRun(run);
-        const former = this.rows.get(row.id);
-        if (former && !run.sparklines)
-            Object.assign(row, { losses: former.losses, accuracies: former.accuracies });
-        this.rows.set(row.id, row);
+    // A run as a request found it: events may have told more by now, or may wait for it.
+    put(run, rows = this.rows) {
+        const row = newerRow(rows.get(run.id), rowOfRun(run));
+        const waiting = this.waiting.get(run.id) || [];
+        this.waiting.delete(run.id);
+        rows.set(run.id, waiting.reduce(rowAfter, row));
+    }
+
+    // Events of runs that are not there yet, as long as somebody asks for them.
+    keep(event) {
+        if (!this.asking)
+            return;
+        if (this.waiting.size >= WAITING_MOST)
+            this.waiting.clear();
+        const events = this.waiting.get(event.run_id) || [];
+        events.push(event);
+        this.waiting.set(event.run_id, events);
+    }
+
+    async ask(path, query) {
+        if (this.asking++ === 0)
+            this.waiting.clear();
+        try {
+            return await api.get(path, { query, signal: this.ctx.signal });
+        } finally {
+            this.asking--;
+        }
     }
 
     // One page; keeps where the next one begins.
-    async page(limit, cursor) {
-        const page = await api.get('/api/v1/runs', { query: { limit, cursor, sparkline: SPARK_POINTS }, signal: this.ctx.signal });
-        page.items.forEach((run) => this.put(run));
+    async page(limit, cursor, rows = this.rows) {
+        const page = await this.ask('/api/v1/runs', { limit, cursor, sparkline: SPARK_POINTS });
+        page.items.forEach((run) => this.put(run, rows));
         this.cursor = page.next_cursor;
     }
 
     async load() {
-        const former = this.rows;
-        this.rows = new Map();
-        try {
-            await this.page(FIRST_RUNS, null);
-        } catch (error) {
-            this.rows = former;
-            throw error;
-        }
+        const rows = new Map();
+        await this.page(FIRST_RUNS, null, rows);
+        this.rows = rows;
         this.draw();
         this.loadRest().catch((error) => this.ctx.signal.aborted || toast(`Older runs could not be read: ${error.message}`, 'bad'));
     }
@@ -148,12 +167,14 @@ class RunList {
 
     onEvent(event) {
         const row = this.rows.get(event.run_id);
-        const after = row ? rowAfter(row, event) : event.type === 'run_created' ? null : row;
-        if (after === row)
+        if (!row) {
+            this.keep(event);
+            if (event.type === 'run_created')
+                this.fetchOne(event.run_id);
             return;
-        if (after === null) {
-            this.fetchOne(event.run_id);
-        } else {
+        }
+        const after = rowAfter(row, event);
+        if (after !== row) {
             this.rows.set(after.id, after);
             this.redraw();
         }
@@ -161,10 +182,10 @@ class RunList {
 
     async fetchOne(id) {
         try {
-            this.put(await api.get(apiPath('runs', id), { signal: this.ctx.signal }));
+            this.put(await this.ask(apiPath('runs', id)));
             this.redraw();
         } catch {
-            // It comes with the next event of the run, or with the next look at the list.
+            // It comes with the next look at the list.
         }
     }
 }

@@ -1,7 +1,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { possibleActions } from '../../../web/js/run_actions.js';
-import { RUN_FILTERS, addToSpark, matchesText, rowAfter, rowOfRun } from '../../../web/js/run_row.js';
+import { RUN_FILTERS, addToSpark, matchesText, newerRow, rowAfter, rowOfRun } from '../../../web/js/run_row.js';
 import { sparkPoints } from '../../../web/js/sparkline.js';
 import { compareValues, sortRows } from '../../../web/js/table.js';
 import { relativeTime } from '../../../web/js/time.js';
@@ -40,12 +40,26 @@ test('events change the row, and only what they are about', () => {
     assert.equal(rowAfter(row, event('devices_frozen', { population: 7 })).population, 7);
 });
 
-test('what was known already, and what is not shown, changes nothing; what the event does not tell is asked for', () => {
+test('what was known already, and what is not shown, changes nothing', () => {
     const row = rowOfRun(RUN);
     assert.equal(rowAfter(row, event('run_paused', {}, 20)), row);
     assert.equal(rowAfter(row, event('update_accepted', {})), row);
     assert.equal(rowAfter(row, event('something_new', {})), row);
-    assert.equal(rowAfter(row, event('run_started', {})), null);
+    const started = rowAfter(row, event('run_started', {}));
+    assert.deepEqual([started.startedAt, started.lastEvent], ['2030-01-01T00:00:00Z', 21]);
+    assert.equal(rowAfter(started, event('run_paused', {}, 21)), started);
+    assert.equal(rowAfter(row, event('config_changed', { patch: { strategy: { params: { proximal_mu: 7 } } } })).mu, 7);
+    assert.equal(rowAfter(row, event('config_changed', { patch: { training: {} } })).mu, 0.5);
+});
+
+test('a reply that comes late does not undo what events have told', () => {
+    const row = rowOfRun(RUN);
+    const paused = rowAfter(row, event('run_paused', {}, 25));
+    assert.equal(newerRow(paused, rowOfRun({ ...RUN, last_event: 24 })), paused);
+    assert.equal(newerRow(paused, rowOfRun({ ...RUN, last_event: 26 })).status, 'running');
+    assert.equal(newerRow(undefined, row), row);
+    const plain = newerRow(paused, rowOfRun({ ...RUN, last_event: 26, sparklines: undefined }));
+    assert.deepEqual(plain.losses, [3, 2]);
 });
 
 test('a sparkline stays short and keeps its ends', () => {
