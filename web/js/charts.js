@@ -4,7 +4,7 @@ import { chartConfig } from './chart_config.js';
 import { chartFigure, chartMissing, chartReadout, chartSummary, drawLegend } from './chart_figure.js';
 import { loadChartLibrary } from './chart_lib.js';
 import { chartSvg } from './chart_svg.js';
-import { h } from './dom.js';
+import { h, pointerWatch } from './dom.js';
 import { chartAxes, gapNote } from './scales.js';
 import { hasFinite, unionOfX } from './series.js';
 
@@ -37,6 +37,7 @@ class LineChart {
     #xs = null; // all x, once somebody asks
     #isWalking = false; // the keyboard shows the tooltip
     #endTheme;
+    #hasMoved = pointerWatch();
 
     constructor(host, options) {
         this.#parts = chartFigure(host);
@@ -208,7 +209,7 @@ class LineChart {
 
     #onPointer(event) {
         const xs = this.#allX();
-        if (!this.#chart || xs.length === 0)
+        if (!this.#chart || xs.length === 0 || !this.#hasMoved(event))
             return;
         const at = this.#chart.scales.x.getValueForPixel(event.clientX - this.#parts.canvas.getBoundingClientRect().left);
         this.#moveTo(xs[nearestIndex(xs, at)]);

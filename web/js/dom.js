@@ -96,6 +96,17 @@ export function quantity(text) {
     return h('span', { class: 'num' }, parts);
 }
 
+// Whether the pointer moved by itself: where the page moves under a pointer at rest, browsers say that it moved, too.
+export function pointerWatch() {
+    let last = '';
+    return ({ screenX, screenY }) => {
+        const place = `${screenX} ${screenY}`;
+        const isMove = place !== last;
+        last = place;
+        return isMove;
+    };
+}
+
 // f, at most once in `ms`; the last call is never lost. After the signal's end it is not called any more.
 export function coalesce(f, ms, signal) {
     let timer = 0;

@@ -1,6 +1,6 @@
 // The round strip: one column for each round, one cell for each device, filled from below by the steps it did.
 import { onThemeChange } from './chart_theme.js';
-import { h } from './dom.js';
+import { h, pointerWatch } from './dom.js';
 import { layoutStrip, placeAt, placedCells, rowTop, ZOOMS } from './strip_layout.js';
 import { AXIS_HEIGHT, paintCursor, paintFrame, paintOverview, paintStrip, stripColours } from './strip_paint.js';
 import { stripControls, stripLegend } from './strip_parts.js';
@@ -62,6 +62,7 @@ class RoundStrip {
     #isStale = true;
     #isSmallStale = true;
     #follows = true;
+    #hasMoved = pointerWatch();
     #frame = 0;
     #observer;
     #endTheme;
@@ -274,7 +275,7 @@ class RoundStrip {
     }
 
     #onPointer(event) {
-        if (event.pointerType !== 'touch')
+        if (event.pointerType !== 'touch' && this.#hasMoved(event))
             this.#moveTo(this.#placeOf(event));
     }
 
@@ -307,8 +308,9 @@ class RoundStrip {
         const up = { ArrowUp: 1, ArrowDown: -1 }[key];
         if ((across === undefined && up === undefined) || last < 0)
             return false;
-        const from = this.#cursor ?? { round: last - (across ?? 0), row: null };
-        const round = Math.max(0, Math.min(last, from.round + (across ?? 0)));
+        // The first key brings the cursor to the newest round, Home to the first.
+        const from = this.#cursor ?? { round: across === -Infinity ? 0 : last, row: null };
+        const round = this.#cursor === null ? from.round : Math.max(0, Math.min(last, from.round + (across ?? 0)));
         const row = up === undefined || this.#layout.dense ? from.row : this.#nextRow(round, from.row, this.#layout.lanes ? -up : up);
         this.#moveTo({ round, row });
         this.#scrollTo(round, row);

@@ -1,0 +1,259 @@
+"""The page of one run: what it shows is what the API has, live and by keyboard alone."""
+import csv
+import io
+import json
+import re
+
+import browser
+import stage
+from browser import Keys
+from device import Device, small_spec
+from specs import synthetic_run
+
+STRIP = re.compile("Round strip")
+
+
+def place_of(run):
+    return "/#/runs/" + run["id"]
+
+
+def work_of(lab, run):
+    return lab.admin.ok("GET", "/api/v1/runs/%s/work?limit=1000" % run["id"])["items"]
+
+
+def curve(lab, run, name):
+    items = lab.admin.ok("GET", "/api/v1/runs/%s/metrics?name=%s&device=aggregate" % (run["id"], name))["items"]
+    return [(m["round"], m["value"]) for m in items]
+
+
+def plotted(page):
+    """The points of every line and of every edge of a band, by the title of its chart."""
+    return page.js("""return Object.fromEntries(Object.values(globalThis.Chart?.instances ?? {}).map((chart) => [
+        chart.canvas.closest('figure').querySelector('.chart-title').textContent,
+        chart.data.datasets.map((set) => set.data.map((p) => [p.x, p.y]))]))""")
+
+
+def values(page, title):
+    """The rows of a chart's table of values, oldest first."""
+    figure = page.js("return [...document.querySelectorAll('figure')].find((f) =>"
+                     " f.querySelector('.chart-title').textContent === arguments[0])", title)
+    page.js("arguments[0].querySelector('details').open = true", figure)
+    rows = page.until(lambda: page.js("return [...arguments[0].querySelectorAll('tbody tr')].map((r) =>"
+                                      " [...r.cells].map((c) => c.innerText))", figure), "the values of " + title)
+    return rows[::-1]
+
+
+def counts(item):
+    return [sum(cell[1] == state for cell in item["cells"]) for state in ("completed", "partial", "late", "failed", "dropped")]
+
+
+def shown_counts(page):
+    return {row[0].split(",")[0]: [int(n) for n in row[2:7]] for row in page.rows("Rounds")}
+
+
+def test_a_run_shows_what_the_api_has(lab, page):
+    run = stage.runs(lab)[1]
+    stage.sign_in(lab, page, place_of(run))
+    page.find("heading", "with-term")
+    work = work_of(lab, run)
+    newest = {str(item["round"]): counts(item) for item in work[-9:]}
+    page.until(lambda: shown_counts(page) == newest, "the rounds of the API")
+    drawn = page.until(lambda: plotted(page) if "Gamma" in plotted(page) else None, "the charts")
+    points = lambda pairs: [list(p) for p in pairs]  # noqa: E731
+    assert drawn["Loss"] == [points(curve(lab, run, "train_loss")), points(curve(lab, run, "test_loss"))]
+    assert drawn["Accuracy"] == [points(curve(lab, run, "test_accuracy")), points(curve(lab, run, "test_accuracy_p10")),
+                                 points(curve(lab, run, "test_accuracy_p90")), points(curve(lab, run, "test_accuracy_p50"))]
+    rounds = lab.rounds(run["id"])
+    of_rounds = lambda name: [[r["round"], r[name]] for r in rounds if r[name] is not None]  # noqa: E731
+    assert drawn["Gamma"] == [of_rounds("mean_gamma")]
+    assert drawn["Proximal mu"] == [of_rounds("proximal_mu")]
+    assert drawn["Duration"] == [of_rounds("duration_ms")]
+    assert drawn["Bytes"] == [of_rounds("bytes_in"), of_rounds("bytes_out")]
+    assert [row[:2] for row in values(page, "Loss")] == [[str(n), "%.4f" % v if v < 1 else "%.3f" % v] for n, v in curve(lab, run, "train_loss")]
+
+
+def readout(page):
+    return page.js("return document.querySelector('.strip-readout').textContent")
+
+
+def next_device(page, n, told):
+    """What the strip says of a device that it has not spoken of yet."""
+    match = re.match(r"Round %d: completed; .* · (device .*)" % n, readout(page))
+    return match[1] if match and match[1] not in told else None
+
+
+def test_the_strip_tells_every_device_by_keyboard(lab, page):
+    run = stage.runs(lab)[1]
+    stage.sign_in(lab, page, place_of(run))
+    strip = page.find("application", STRIP)
+    page.until(lambda: "Round 8: final" in page.text(), "the work")
+    page.js("arguments[0].focus()", strip)
+    page.keys(Keys.HOME, Keys.ARROW_UP)
+    for item in work_of(lab, run)[:3]:
+        told = [page.until(lambda: next_device(page, item["round"], []), "the lowest device")]
+        while len(told) < len(item["cells"]):
+            page.keys(Keys.ARROW_UP)
+            told.append(page.until(lambda: next_device(page, item["round"], told), "the next device"))
+        assert set(told) == {"device %d: %s, %s of %s steps (%.1f %%)" % (n, state, "{:,}".format(done), "{:,}".format(of), 100 * done / of)
+                             for n, state, done, of in item["cells"]}, told
+        page.keys(*[Keys.ARROW_DOWN] * len(told), Keys.ARROW_RIGHT)
+    page.keys(Keys.HOME, Keys.ENTER)
+    page.find("heading", "Round 0")
+
+
+def test_a_run_lives(lab, page):
+    stage.workers(lab)
+    run = lab.run(lab.submit(synthetic_run(name="alive", num_rounds=6, autostart=False)))
+    stage.sign_in(lab, page, place_of(run))
+    page.until_text("pending")
+    page.js("globalThis.fedlaneMark = 1")
+    page.click("button", "Start")
+    page.until_text("6 of 6 rounds")
+    page.until_text("all 6 rounds are done")
+    newest = page.until(lambda: page.js("const li = document.querySelector('.log li'); return /Run completed/.test(li.innerText) && li.innerText"), "the last event")
+    assert "all 6 rounds are done" in newest
+    wanted = {str(item["round"]): counts(item) for item in work_of(lab, run)}
+    page.until(lambda: shown_counts(page) == wanted, "every cell of every round")
+    page.until(lambda: plotted(page)["Loss"][0] == [list(p) for p in curve(lab, run, "train_loss")], "every loss")
+    page.until(lambda: len(plotted(page)["Duration"][0]) == 7, "every duration")
+    assert not page.has("button", "Pause") and not page.has("button", "Stop"), "buttons of a run that ended"
+    assert page.js("return globalThis.fedlaneMark") == 1, "the page was loaded again"
+    seqs = page.js("return [...document.querySelectorAll('.log-seq')].map((n) => Number(n.textContent.replace(',', '')))")
+    assert seqs == sorted(set(seqs), reverse=True), "events twice or out of order: %s" % seqs
+
+
+def test_stopping_asks_first(lab, page):
+    stage.workers(lab)
+    run = lab.run(lab.submit(synthetic_run(name="to stop", autostart=False)))
+    stage.sign_in(lab, page, place_of(run))
+    page.click("button", "Stop")
+    page.click("button", "Cancel", within=page.find("dialog"))
+    assert lab.run(run["id"])["status"] == "pending"
+    page.click("button", "Stop")
+    page.click("button", "Stop the run", within=page.find("dialog"))
+    page.until_text("stopped")
+    assert lab.run(run["id"])["outcome"] == "stopped"
+
+
+def test_a_viewer_has_no_buttons_but_files(lab, page):
+    stage.workers(lab)
+    run = lab.run(lab.submit(synthetic_run(name="only to look at", autostart=False)))
+    stage.sign_in(lab, page, place_of(run), role="viewer")
+    page.find("heading", "only to look at")
+    page.find("button", "Download spec")
+    assert not page.has("button", "Start") and not page.has("button", "Stop") and not page.has("link", "Clone")
+
+
+def test_downloads_are_those_of_the_api(lab, page):
+    run = stage.runs(lab)[0]
+    stage.sign_in(lab, page, place_of(run))
+    page.click("button", "Download weights")
+    with open(browser.downloaded(page.browser, r"^without-term-model-latest\.safetensors$"), "rb") as f:
+        assert f.read() == lab.admin.get("/api/v1/runs/%s/models/latest/weights" % run["id"]).body
+    page.click("button", "Download metrics")
+    with open(browser.downloaded(page.browser, r"^without-term-metrics\.csv$")) as f:
+        rows = list(csv.DictReader(io.StringIO(f.read())))
+    mean = [(int(r["round"]), float(r["value"])) for r in rows if r["name"] == "train_loss" and r["ordinal"] == ""]
+    assert mean == curve(lab, run, "train_loss")
+    page.click("button", "Download spec")
+    with open(browser.downloaded(page.browser, r"^without-term-spec\.json$")) as f:
+        assert json.load(f) == run["spec"]
+    assert lab.admin.token not in page.js("return document.documentElement.outerHTML"), "a token on the page"
+
+
+def test_what_was_chosen_is_told_from_defaults(lab, page):
+    run = stage.runs(lab)[1]
+    stage.sign_in(lab, page, place_of(run))
+    page.js("document.getElementById('run-spec').scrollIntoView()")
+    shown = page.until(lambda: {row[0]: row[1:] for row in page.rows("Fields of the run spec")}, "the fields")
+    assert shown["training.learning_rate"] == ["0.01", "required"]
+    assert shown["training.local_epochs"] == ["2", "1"]
+    assert "training.batch_size" not in shown and "strategy.params.proximal_mu" not in shown
+    page.click("checkbox", re.compile("by default"))
+    shown = {row[0]: row[1:] for row in page.rows("Fields of the run spec")}
+    assert shown["training.batch_size"] == ["10", "10"]
+
+
+def test_without_chartjs_the_values_stand_there(lab, page):
+    run = stage.runs(lab)[0]
+    page.cdp("Network.enable")
+    page.cdp("Network.setBlockedURLs", {"urls": ["*/assets/chart.js"]})
+    page.allow("chart.js")
+    stage.sign_in(lab, page, place_of(run))
+    page.until_text("Chart.js did not come from /assets/chart.js")
+    assert len(values(page, "Loss")) == len(curve(lab, run, "train_loss"))
+    page.cdp("Network.setBlockedURLs", {"urls": []})
+    page.click("button", "Try again")
+    page.until(lambda: plotted(page), "the chart at the second try")
+
+
+def test_hostile_names_are_text(lab, page):
+    stage.workers(lab)
+    for name in (stage.HOSTILE, stage.RIGHT_TO_LEFT):
+        run = lab.wait_run(lab.submit(synthetic_run(name=name, num_rounds=1, experiment=name)))
+        stage.sign_in(lab, page, place_of(run)) if name == stage.HOSTILE else page.open(place_of(run))
+        page.find("heading", name)
+        assert page.js("return document.title").startswith(name)
+        assert not page.js("return document.querySelector('main img')"), "markup out of a name"
+        page.open(place_of(run) + "/rounds/0")
+        page.find("link", name)
+
+
+def test_a_run_that_is_not_there(lab, page):
+    page.allow("404")
+    stage.sign_in(lab, page, "/#/runs/" + "0" * 32)
+    page.until_text("There is no such run")
+    page.open("/#/runs/not-an-id")
+    page.until_text("There is no such run")
+    page.click("link", "All runs")
+    page.find("heading", "Runs")
+
+
+def test_metrics_that_are_not_finite(lab, page):
+    """Two devices by hand say NaN, infinity, then numbers."""
+    devices = [Device(lab, k, dataset="astray") for k in range(2)]
+    run = lab.run(lab.submit(small_spec(2, name="astray", dataset="astray", num_rounds=3, evaluation={"on": "selected"})))
+    stage.sign_in(lab, page, place_of(run))
+    page.until_text("The first value comes when a round has been evaluated.")
+    for loss in ("NaN", "Infinity", 0.5):
+        for device in devices:
+            task = device.claim(wait=30)
+            reply = device.update(task, eval_train_loss=loss, eval_train_examples=4, train_loss_start=loss, train_loss_end=loss, gamma="Infinity")
+            assert reply.status == 200, reply
+    page.until_text(re.compile(r"Gaps: \d+ values? (is|are) NaN or infinite"))
+    page.until(lambda: [row[1] for row in values(page, "Loss")][:3] == ["NaN", "Infinity", "0.5000"], "the values as they came")
+    assert [v for _, v in curve(lab, run, "train_loss")][:3] == ["NaN", "Infinity", 0.5]
+    assert plotted(page)["Loss"][0][:3] == [[0, None], [1, None], [2, 0.5]], "gaps, not numbers"
+    page.open(place_of(run) + "/rounds/0")
+    page.until(lambda: dict(page.rows("Measurements over all devices")) == {"gamma": "\u221e", "train_loss": "NaN"}, "what it measured")
+
+
+def test_a_round_without_an_update(lab, page):
+    devices = [Device(lab, k, dataset="tired") for k in range(2)]
+    run = lab.run(lab.submit(small_spec(2, name="tired", dataset="tired", num_rounds=1, reporting={"on_too_few": "skip"})))
+    stage.sign_in(lab, page, place_of(run))
+    page.until_text(re.compile("Round 0: training; 2 open"))
+    for device in devices:
+        task = device.claim(wait=30)
+        device.http.ok("POST", "/api/v1/tasks/%s/progress" % task["task_id"], {"steps_done": 3})
+    page.until_text(re.compile(r"Round 0: training; 2 open; 75\.0 % of the steps"))
+    for device in devices:
+        task = device.claim()
+        device.http.ok("POST", "/api/v1/tasks/%s/fail" % task["task_id"], {"code": "out_of_memory", "detail": stage.HOSTILE, "steps_done": 1})
+    page.until(lambda: [row[2:7] for row in page.rows("Rounds") if row[0] == "0"] == [["0", "0", "0", "2", "0"]], "two that failed")
+    page.open(place_of(run) + "/rounds/0")
+    page.until_text("No update came, so the weights stayed as they were.")
+    assert all("out_of_memory" in row[1] and stage.HOSTILE in row[1] for row in page.rows("Training tasks")), page.rows("Training tasks")
+
+
+def test_the_run_is_for_everybody(lab, page):
+    run = stage.runs(lab)[1]
+    stage.sign_in(lab, page, place_of(run))
+    page.until(lambda: "Gamma" in plotted(page), "the charts")
+    page.js("document.getElementById('run-spec').scrollIntoView()")
+    page.find("table", "Fields of the run spec")
+    page.check_view()
+    page.resize(browser.PHONE)
+    page.js("window.scrollTo(0, 0)")
+    page.check_view(keyboard=False)
+
