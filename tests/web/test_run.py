@@ -116,7 +116,7 @@ def test_a_run_lives(lab, page):
     page.until(lambda: shown_counts(page) == wanted, "every cell of every round")
     page.until(lambda: plotted(page)["Loss"][0] == [list(p) for p in curve(lab, run, "train_loss")], "every loss")
     page.until(lambda: len(plotted(page)["Duration"][0]) == 7, "every duration")
-    assert not page.has("button", "Pause") and not page.has("button", "Stop"), "buttons of a run that ended"
+    page.until(lambda: not page.has("button", "Pause") and not page.has("button", "Stop"), "the buttons to go")
     assert page.js("return globalThis.fedlaneMark") == 1, "the page was loaded again"
     seqs = page.js("return [...document.querySelectorAll('.log-seq')].map((n) => Number(n.textContent.replace(',', '')))")
     assert seqs == sorted(set(seqs), reverse=True), "events twice or out of order: %s" % seqs

@@ -2,6 +2,9 @@
 import { fmtNumber } from './format.js';
 
 const NICE = [1, 2, 5, 10];
+// Numbers beyond these have no room for a step around them.
+const MOST = 1e300;
+const LEAST = 1e-300;
 
 function niceStep(span, count) {
     const rough = span / Math.max(1, count);
@@ -15,21 +18,21 @@ function decimalsOf(step) {
 
 // An axis with round numbers at both ends. whole: no tick between integers.
 export function linearAxis(low, high, { count = 5, whole = false, tight = false, fmt = null } = {}) {
-    let [min, max] = [low, high];
-    // What differs by rounding alone is the same: steps that small could not be counted.
-    if (max - min <= 1e-9 * Math.max(Math.abs(min), Math.abs(max))) {
-        const room = Math.abs(min) * 0.1;
-        [min, max] = whole || room === 0 ? [min, max + 1] : [min - room, max + room];
+    let [min, max] = [low, high].map((v) => Math.max(-MOST, Math.min(v, MOST)));
+    const size = Math.max(Math.abs(min), Math.abs(max));
+    // What differs by rounding only is one value: between such there are no round numbers.
+    if (max - min <= size * 1e-9 || size < LEAST) {
+        const room = size < LEAST ? 0 : size * 0.1;
+        [min, max] = whole || room === 0 ? [min, min + Math.max(1, Math.ceil(size * 1e-6))] : [min - room, max + room];
     }
     const step = whole ? Math.max(1, niceStep(max - min, count)) : niceStep(max - min, count);
     const first = Math.ceil(min / step - 1e-9);
     const last = Math.floor(max / step + 1e-9);
     const from = tight ? first : Math.floor(min / step + 1e-9);
     const to = tight ? last : Math.ceil(max / step - 1e-9);
-    const decimals = decimalsOf(step);
     const ticks = [];
     for (let i = from; i <= to; i++)
-        ticks.push(Number((i * step).toFixed(decimals)));
+        ticks.push(Number((i * step).toPrecision(12)) + 0);
     const label = fmt ?? ((v) => tickLabel(v, step));
     return {
         min: tight ? min : ticks[0],
@@ -53,8 +56,9 @@ function tickLabel(value, step) {
 
 // A logarithmic axis for low > 0: decades, and 2 and 5 between them where there are few.
 export function logAxis(low, high, { fmt = null } = {}) {
-    const min = low === high ? low / 2 : low;
-    const max = low === high ? high * 2 : high;
+    const [from0, to0] = [low, high].map((v) => Math.max(LEAST, Math.min(v, MOST)));
+    const isOne = to0 <= from0 * (1 + 1e-9);
+    const [min, max] = isOne ? [from0 / 2, to0 * 2] : [from0, to0];
     const from = Math.floor(Math.log10(min) + 1e-9);
     const to = Math.ceil(Math.log10(max) - 1e-9);
     const stride = Math.max(1, Math.ceil((to - from) / 8));

@@ -25,6 +25,18 @@ test('axes end at round numbers', () => {
     assert.ok(labels(linearAxis(-2, 1)).includes('−1'));
 });
 
+test('any two finite numbers have an axis', () => {
+    const numbers = [0, 1, -1, 3, 7, 0.1, 0.3, 1e-320, 5e-324, 1.7e308, 1e16, 1e16 + 2, 1e21, 1e-7, 1 + 2e-16, 0.7, 0.7 + 2e-16, 123456789.123];
+    const ranges = numbers.flatMap((a) => numbers.map((b) => [Math.min(a, b), Math.max(a, b)]));
+    const good = ({ min, max, ticks }) => min < max && Number.isFinite(max) && ticks.length <= 40
+        && ticks.every((t) => Number.isFinite(t.value) && t.label !== '');
+    for (const [low, high] of ranges) {
+        for (const options of [{}, { tight: true }, { whole: true, tight: true }])
+            assert.ok(good(linearAxis(low, high, options)), `${low} to ${high}`);
+        assert.ok(low <= 0 || good(logAxis(low, high)), `${low} to ${high}, logarithmic`);
+    }
+});
+
 test('a logarithmic axis has decades', () => {
     assert.deepEqual(labels(logAxis(0.05, 4)), ['0.05', '0.1', '0.2', '0.5', '1', '2']);
     assert.deepEqual(logAxis(1e-6, 1e6).ticks.map((t) => Math.log10(t.value)).filter((d) => !Number.isInteger(Math.round(d * 1e6) / 1e6)), []);
