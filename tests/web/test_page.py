@@ -39,6 +39,7 @@ def test_first_view_is_small(lab, page):
     page.until(lambda: page.has("status", "Live") or "Live" in page.text(), "the page to be live")
     page.collect()
     page.requests.clear(), page.bytes.clear()
+    page.cdp("Network.clearBrowserCache")
     page.reload()
     page.find("heading", "Runs")
     page.until(lambda: "Live" in page.text(), "the page to be live")

@@ -78,6 +78,10 @@ export function workerColumns() {
     ];
 }
 
+function shareText(share) {
+    return `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
+}
+
 // Bars of counts: [[text, count]], as a list. pick: makes each a button.
 export function countBars(counts, { total, label, pick, pressed }) {
     const most = Math.max(1, ...counts.map(([, n]) => n));
@@ -87,7 +91,7 @@ export function countBars(counts, { total, label, pick, pressed }) {
             : isolated(text);
         return h('li', null, h('span', { class: 'count-name' }, name),
             h('span', { class: 'bar-track' }, h('span', { class: 'bar-fill', vars: { w: `${(100 * n) / most}%` } })),
-            h('span', { class: 'num' }, fmtCount(n), total ? h('span', { class: 'unit' }, ` ${((100 * n) / total).toFixed(0)} %`) : null));
+            h('span', { class: 'num' }, fmtCount(n), total ? h('span', { class: 'unit' }, ` ${shareText(n / total)}`) : null));
     }));
 }
 

@@ -54,7 +54,7 @@ function tickLabel(value, step) {
     return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace('-', '\u2212');
 }
 
-// A logarithmic axis for low > 0: decades, and 2 and 5 between them where there are few.
+// A logarithmic axis for low > 0: decades, and numbers between them where there are few.
 export function logAxis(low, high, { fmt = null } = {}) {
     const [from0, to0] = [low, high].map((v) => Math.max(LEAST, Math.min(v, MOST)));
     const isOne = to0 <= from0 * (1 + 1e-9);
@@ -62,7 +62,8 @@ export function logAxis(low, high, { fmt = null } = {}) {
     const from = Math.floor(Math.log10(min) + 1e-9);
     const to = Math.ceil(Math.log10(max) - 1e-9);
     const stride = Math.max(1, Math.ceil((to - from) / 8));
-    const parts = Math.log10(max / min) <= 2 ? [1, 2, 5] : [1];
+    const decades = Math.log10(max / min);
+    const parts = decades <= 2 ? [1, 2, 5] : decades <= 3.5 ? [1, 3] : [1];
     const ticks = [];
     for (let d = from; d <= to; d += stride) {
         for (const part of parts) {
@@ -72,7 +73,7 @@ export function logAxis(low, high, { fmt = null } = {}) {
         }
     }
     // Within less than a decade the numbers of a linear axis tell more.
-    if (ticks.length < 3)
+    if (ticks.length < 3 && decades < 1)
         return { ...linearAxis(min, max, { tight: true, fmt }), log: true };
     const label = fmt ?? ((v) => tickLabel(v, v));
     return { min, max, ticks: ticks.map((value) => ({ value, label: label(value) })), log: true };

@@ -14,6 +14,12 @@ test('points lie within the frame, by their logarithms', () => {
     assert.ok(x.ticks.length >= 2 && y.ticks.length >= 2);
 });
 
+test('the numbers at an axis are round and spread over it', () => {
+    const { x, y } = layoutScatter([{ x: 45, y: 87700 }, { x: 6048, y: 2280000 }], box);
+    assert.deepEqual(x.ticks.map((t) => t.label), ['100', '300', '1 k', '3 k']);
+    assert.deepEqual(y.ticks.map((t) => t.label), ['100 k', '200 k', '500 k', '1 M', '2 M']);
+});
+
 test('one point, points that are the same, and none', () => {
     for (const points of [[{ x: 3, y: 7 }], Array.from({ length: 5 }, () => ({ x: 3, y: 7 })), []]) {
         const layout = layoutScatter(points, box);
