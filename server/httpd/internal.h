@@ -19,6 +19,7 @@
 #define DRAIN_AFTER_FAULT (64 * MIB) /* what may still come of a body that failed in the middle */
 #define BODY_BYTES_PER_S  1024       /* slower than this (after the first timeout_s) a body is cut */
 #define SSE_COMMENT_MS    15000
+#define SSE_GATHER_MS     100 /* events that come closer together than this are sent together */
 #define RETRY_AFTER_S     "2"
 
 struct httpd;
@@ -111,7 +112,8 @@ struct reply {
     struct sse_source events;
     struct buf page; /* events on their way */
     size_t page_sent;
-    bool is_ended, is_comment_due;
+    bool is_ended, is_comment_due, is_gathering;
+    int64_t sent_ns; /* when events were last looked for and found */
     uint64_t bytes_out;
 };
 

@@ -79,6 +79,20 @@ static void settle_returned(struct request *rq, bool goes_on)
     settle(rq, goes_on ? rq->step(ctx_of(rq), rq, &fault) : ERR_OK, &fault);
 }
 
+/* An event after some quiet goes out at once; those that follow it closely go together, so that many open
+ * streams of a busy run cost little. */
+static void resume_events(struct request *rq)
+{
+    struct reply *r = &rq->reply;
+    int64_t due_ns = r->sent_ns + (int64_t)SSE_GATHER_MS * 1000000;
+    if (r->is_gathering)
+        return;
+    if (r->kind == REPLY_EVENTS && mono_ns() < due_ns)
+        r->is_gathering = timer_arm(&rq->loop->timers, &rq->timer, due_ns) == ERR_OK;
+    if (!r->is_gathering)
+        loop_resume(rq);
+}
+
 static void settle_notified(struct request *rq)
 {
     if (rq->wait.wake && rq->is_deferred) {
@@ -89,7 +103,7 @@ static void settle_notified(struct request *rq)
     } else if (rq->wait.wake) {
         look(rq);
     } else if (rq->is_suspended && !rq->is_deferred && rq->phase != PHASE_PENDING) {
-        loop_resume(rq); /* an event stream */
+        resume_events(rq);
     }
 }
 
@@ -110,7 +124,7 @@ void settle_timer(struct request *rq)
     } else if (rq->wait.wake) {
         look(rq);
     } else if (rq->reply.kind == REPLY_EVENTS && rq->is_suspended) {
-        rq->reply.is_comment_due = true;
+        rq->reply.is_comment_due = !rq->reply.is_gathering;
         loop_resume(rq);
     }
 }

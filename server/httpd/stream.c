@@ -64,6 +64,7 @@ ssize_t stream_events(void *cls, uint64_t position, char *buf, size_t max)
     struct request *rq = cls;
     struct reply *r = &rq->reply;
     timer_disarm(&rq->loop->timers, &rq->timer);
+    r->is_gathering = false;
     if (r->page_sent < r->page.len)
         return page_copy(r, buf, max);
     if (r->is_ended || is_draining(rq))
@@ -75,8 +76,10 @@ ssize_t stream_events(void *cls, uint64_t position, char *buf, size_t max)
         log_warning("httpd", "%s %s: event stream cut: %s", rq->method_name, rq->path, err_name(e));
         return MHD_CONTENT_READER_END_WITH_ERROR;
     }
-    if (r->page.len)
+    if (r->page.len) {
+        r->sent_ns = mono_ns();
         return page_copy(r, buf, max);
+    }
     if (r->is_ended)
         return MHD_CONTENT_READER_END_OF_STREAM;
     loop_suspend(rq);

@@ -278,6 +278,7 @@ static enum err events_next(void *ctx, struct buf *out, bool *out_end)
 {
     int *sent = ctx;
     enum err e = ERR_OK;
+    atomic_fetch_add(&app.looks, 1);
     while (!e && *sent < atomic_load(&app.state)) {
         char id[16];
         (void)snprintf(id, sizeof id, "%d", ++*sent);

@@ -124,6 +124,44 @@ START_TEST(no_event_is_lost_between_looking_and_waiting)
 }
 END_TEST
 
+/* An exchange after each change lets the thread see every one of them by itself. */
+START_TEST(events_that_come_close_together_are_sent_together)
+{
+    app_start(1, 10, 60);
+    struct http_client c, other;
+    char text[65536], whole[65536] = "";
+    follow(&c, "");
+    app_await_waiters(1);
+    change(1);
+    ck_assert_uint_gt(http_client_read_chunk(&c, text, sizeof text), 0);
+    ck_assert_str_eq(text, EVENT("1"));
+    int before = atomic_load(&app.looks);
+    ck_assert(http_client_open(&other, app.port));
+    for (int i = 2; i <= 61; i++) {
+        change(i);
+        struct http_answer a = http_client_do(&other, "GET", "/hello", "", NULL);
+        ck_assert_int_eq(a.status, 200);
+        http_answer_release(&a);
+    }
+    http_client_close(&other);
+    while (!strstr(whole, "id: 61\n")) {
+        ck_assert_uint_gt(http_client_read_chunk(&c, text, sizeof text), 0);
+        ck_assert_uint_lt(strlen(whole) + strlen(text), sizeof whole);
+        (void)snprintf(whole + strlen(whole), sizeof whole - strlen(whole), "%s", text);
+    }
+    ck_assert_int_lt(atomic_load(&app.looks) - before, 50);
+    const char *at = whole;
+    for (int i = 2; i <= 61; i++) {
+        char id[32];
+        (void)snprintf(id, sizeof id, "id: %d\n", i);
+        at = strstr(at, id);
+        ck_assert_msg(at != NULL, "event %d is missing, or not in its place", i);
+    }
+    http_client_close(&c);
+    app_stop();
+}
+END_TEST
+
 START_TEST(an_event_is_written_as_the_standard_says)
 {
     struct buf out = BUF_INIT(1000);
@@ -167,6 +205,7 @@ int main(void)
         a_stream_can_end,
         streams_end_with_the_server,
         no_event_is_lost_between_looking_and_waiting,
+        events_that_come_close_together_are_sent_together,
         an_event_is_written_as_the_standard_says,
         an_event_that_does_not_fit_leaves_nothing,
     };
