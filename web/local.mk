@@ -89,6 +89,7 @@ WEB_JS = \
 	web/js/fleet.js \
 	web/js/scatter_layout.js \
 	web/js/scatter.js \
+	web/js/run_names.js \
 	web/js/device_cells.js \
 	web/js/view_devices.js \
 	web/js/view_device.js \

@@ -82,6 +82,21 @@ def test_what_differs_and_how_they_ended(lab, page):
     assert last["Rounds done"] == ["8", "8"], last
 
 
+def test_other_runs_are_chosen(lab, page):
+    runs = stage.runs(lab)
+    stage.sign_in(lab, page, place_of(runs, smooth="0.3"))
+    plotted(page, 2)
+    page.click("button", "Leave out " + runs[0]["name"])
+    assert set(plotted(page, 1)) == {runs[1]["name"]}
+    assert page.place.count(runs[0]["id"]) == 0 and "smooth=0.3" in page.place, page.place
+    page.click("button", "Other runs")
+    page.until(lambda: page.find("checkbox", "Select " + runs[1]["name"]).is_selected(), "the choice so far")
+    page.click("checkbox", "Select " + runs[0]["name"])
+    page.click("button", "Compare")
+    assert set(plotted(page, 2)) == {run["name"] for run in runs}
+    assert "smooth=0.3" in page.place and "choose" not in page.place, page.place
+
+
 def test_export(lab, page):
     runs = stage.runs(lab)
     stage.sign_in(lab, page, place_of(runs))

@@ -33,7 +33,7 @@ export function labelTags(device, most = Infinity) {
 }
 
 export function taskLink(task, runNames) {
-    const name = runNames.get(task.run_id) || shortId(task.run_id);
+    const name = runNames.get(task.run_id);
     return h('a', { class: 'task-link', href: placeUrl(['runs', task.run_id, 'rounds', String(task.round)]), title: name },
         h('bdi', { class: 'device-name' }, name), `, round ${task.round}`);
 }
@@ -47,7 +47,7 @@ function taskCell(device, runNames) {
     return [task.type === 'train' ? 'trains ' : 'evaluates ', taskLink(task, runNames), more > 0 ? ` and ${more} more` : null];
 }
 
-// facts: {workers: Map of id -> worker, runNames: Map of id -> name}, asked for at each drawing.
+// facts: {workers: Map of id -> worker, runNames: RunNames}, asked for at each drawing.
 export function deviceColumns(facts, { ofWorker = false } = {}) {
     const worker = (device) => facts().workers.get(device.worker_id);
     return [

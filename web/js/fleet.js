@@ -78,7 +78,12 @@ export function speedPoints(devices) {
         .map((d) => ({ x: d.num_examples, y: d.steps_per_second, kind: d.status, key: d.id, name: d.name }));
 }
 
-// How long to wait before asking again: the server is never busy with it for more than 1 % of the time.
-export function gentlePause(tookMs, least = 5000, most = 120000) {
-    return Math.min(most, Math.max(least, tookMs * 100));
+// The runs that devices work for.
+export function runsOfDevices(devices) {
+    return devices.flatMap((device) => (device.open_tasks ?? []).map((task) => task.run_id));
+}
+
+// How long to wait before asking again: however many pages are open, the server has better things to do.
+export function gentlePause(tookMs, least = 5000, most = 300000) {
+    return Math.min(most, Math.max(least, tookMs * 400));
 }

@@ -32,7 +32,7 @@ function axisOptions(x) {
 class RunPicker {
     constructor(ctx) {
         this.ctx = ctx;
-        this.chosen = [];
+        this.chosen = compareSettings(ctx.query).runs;
         this.button = h('button', { type: 'button', class: 'button primary', on: { click: () => this.compare() } }, icon('compare'), 'Compare');
         this.table = dataTable({
             label: 'Runs', select: { label: (r) => r.name || shortId(r.id) }, onSelect: (ids) => this.choose(ids), pageSize: 50,
@@ -47,21 +47,22 @@ class RunPicker {
         });
         ctx.host.append(loading());
         ctx.follow({ load: () => this.load(), onEvent: coalesce(() => this.load().catch(() => {}), COMPARE_RENEW_MS, ctx.signal) });
-        this.choose([]);
+        this.choose(this.chosen);
     }
 
     async load() {
-        const { items } = await api.get('/api/v1/runs', { signal: this.ctx.signal, query: { limit: CHOICES } });
+        const { items, next_cursor } = await api.get('/api/v1/runs', { signal: this.ctx.signal, query: { limit: CHOICES } });
         if (items.length < 2) {
-            this.ctx.host.replaceChildren(emptyState({ title: 'There is nothing to compare yet',
+            this.ctx.host.replaceChildren(emptyState({ title: 'There is nothing to compare yet', level: 1,
                 text: `Comparing takes two runs; there ${items.length === 1 ? 'is one' : 'is none'}. Start one here, or submit a spec from a shell:`,
                 command: 'fedlane run submit SPEC.json', action: h('a', { class: 'button', href: '#/runs' }, 'All runs') }));
             return;
         }
         this.table.update(items);
         if (!this.table.node.isConnected) {
+            this.table.select(this.chosen.filter((id) => items.some((run) => run.id === id)));
             append(clear(this.ctx.host), h('div', { class: 'head' },
-                h('div', null, h('h1', null, 'Compare'), h('p', null, `Choose 2 to ${MOST_COMPARED} runs.`)), this.button), this.table.node);
+                h('div', null, h('h1', null, 'Compare'), h('p', null, `Choose 2 to ${MOST_COMPARED} runs${next_cursor ? ` of the newest ${CHOICES}` : ''}.`)), this.button), this.table.node);
         }
     }
 
@@ -72,7 +73,7 @@ class RunPicker {
     }
 
     compare() {
-        go(placeUrl(['compare'], { ...this.ctx.query, runs: this.chosen.join(',') }));
+        go(placeUrl(['compare'], { ...this.ctx.query, choose: null, runs: this.chosen.join(',') }));
     }
 }
 
@@ -104,7 +105,7 @@ class CompareView {
         const axis = pickerField({ id: 'compare-x', title: 'Over', choices: COMPARE_AXES.map((x) => [x, AXIS_TITLES[x]]), value: settings.x, onChange: (x) => this.set({ x }) });
         const section = (id, title, ...nodes) => h('section', { class: 'stack', 'aria-labelledby': id }, h('h2', { id }, title), nodes);
         this.page = [
-            h('div', { class: 'head' }, h('div', null, h('h1', null, 'Compare')), h('a', { class: 'button', href: '#/compare' }, 'Other runs')),
+            h('div', { class: 'head' }, h('div', null, h('h1', null, 'Compare')), h('button', { type: 'button', class: 'button', on: { click: () => this.chooseOthers() } }, 'Other runs')),
             this.notes,
             this.runList,
             h('section', { class: 'panel stack', 'aria-label': 'Curves' },
@@ -149,8 +150,7 @@ class CompareView {
 
     async set(changes) {
         Object.assign(this.settings, changes);
-        const { metric, x, smooth, log } = this.settings;
-        setQuery({ metric, x: x === 'round' ? null : x, smooth: smooth > 0 ? smooth : null, log: log ? '1' : null });
+        setQuery(this.query());
         try {
             await this.data.complete(this.settings);
             this.showChart();
@@ -232,6 +232,10 @@ class CompareView {
         go(placeUrl(['compare'], { ...this.ctx.query, ...this.query(), runs: this.settings.runs.filter((one) => one !== id).join(',') }));
     }
 
+    chooseOthers() {
+        go(placeUrl(['compare'], { ...this.query(), runs: this.settings.runs.join(','), choose: '1' }));
+    }
+
     query() {
         const { metric, x, smooth, log } = this.settings;
         return { metric, x: x === 'round' ? null : x, smooth: smooth || null, log: log ? '1' : null };
@@ -268,5 +272,6 @@ class CompareView {
 
 export function viewCompare(ctx) {
     const settings = compareSettings(ctx.query);
-    return settings.runs.length === 0 && settings.wrong.length === 0 ? new RunPicker(ctx) : new CompareView(ctx, settings);
+    const isChoice = ctx.query.choose === '1' || (settings.runs.length === 0 && settings.wrong.length === 0);
+    return isChoice ? new RunPicker(ctx) : new CompareView(ctx, settings);
 }

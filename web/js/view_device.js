@@ -5,9 +5,10 @@ import { lineChart } from './charts.js';
 import { commandBox, curlLine } from './command.js';
 import { countBars, factList, labelTags, speedNode, taskLink, workerLink } from './device_cells.js';
 import { append, clear, coalesce, h, isolated } from './dom.js';
-import { classCounts, countTexts, gentlePause } from './fleet.js';
+import { classCounts, gentlePause, runsOfDevices } from './fleet.js';
 import { fmtCount, fmtDuration, fmtLoss, shortId } from './format.js';
 import { setQuery } from './router.js';
+import { RunNames } from './run_names.js';
 import { curvesOf, byRound } from './series.js';
 import { session } from './session.js';
 import { loading, stateBadge } from './states.js';
@@ -58,7 +59,7 @@ function historyColumns(runNames) {
 
 class DeviceView {
     constructor(ctx) {
-        Object.assign(this, { ctx, id: ctx.place.device, run: ctx.query.run ?? '', type: ctx.query.type === 'evaluate' ? 'evaluate' : 'train', runNames: new Map() });
+        Object.assign(this, { ctx, id: ctx.place.device, run: ctx.query.run ?? '', type: ctx.query.type === 'evaluate' ? 'evaluate' : 'train', runNames: new RunNames(ctx.signal), runs: new Set(), turn: 0 });
         this.table = dataTable({ columns: historyColumns(() => this.runNames), label: 'History', pageSize: 50, sort: { id: 'when', dir: 'desc' },
             empty: 'It has had no such task yet. A run selects it when its turn comes.' });
         this.makePage();
@@ -72,7 +73,7 @@ class DeviceView {
     }
 
     concerns({ type, data }) {
-        return data?.device_id === this.id || data?.worker_id === this.device?.worker_id || type === 'round_closed' || type === 'training_started';
+        return data?.device_id === this.id || (type.startsWith('worker_') && data?.worker_id === this.device?.worker_id);
     }
 
     makePage() {
@@ -108,14 +109,20 @@ class DeviceView {
 
     async load() {
         const { signal } = this.ctx;
+        const turn = ++this.turn;
         const begin = performance.now();
-        const [device, tasks, runs] = await Promise.all([
+        const [device, tasks] = await Promise.all([
             api.get(apiPath('devices', this.id), { signal }),
             api.all(apiPath('devices', this.id, 'tasks'), { signal, max: MOST_HISTORY, query: { run: this.run, type: this.type } }),
-            api.get('/api/v1/runs', { signal, query: { limit: 100 } }),
         ]);
         const worker = device.worker_id ? await api.get(apiPath('workers', device.worker_id), { signal }) : null;
-        Object.assign(this, { device, tasks, worker, runNames: new Map(runs.items.map((r) => [r.id, r.name])), pause: gentlePause(performance.now() - begin) });
+        const pause = gentlePause(performance.now() - begin);
+        tasks.forEach((task) => this.runs.add(task.run_id));
+        await this.runNames.learn([this.run, ...runsOfDevices([device]), ...this.runs].filter(Boolean));
+        if (turn !== this.turn) {
+            return; // another run or kind of work has been chosen meanwhile
+        }
+        Object.assign(this, { device, tasks, worker, pause });
         this.show();
         await this.showCourse();
         this.schedule();
@@ -150,8 +157,8 @@ class DeviceView {
         }
         this.drawHead(JSON.stringify([device.name, device.status, device.revoked_at]), () => this.headNodes());
         this.drawFacts(JSON.stringify([device, this.worker?.name, this.worker?.version]), () => this.factNodes());
-        const known = [...this.runNames].map(([id, name]) => [id, name || shortId(id)]);
-        this.runPick.fill([['', 'All'], ...known], this.run);
+        const known = [...new Set([this.run, ...this.runs].filter(Boolean))];
+        this.runPick.fill([['', 'All'], ...known.map((id) => [id, this.runNames.get(id)])], this.run);
         this.table.update(this.tasks);
         this.more.textContent = this.tasks.isMore ? `The newest ${MOST_HISTORY}; the API has them all.` : '';
     }
@@ -205,7 +212,7 @@ class DeviceView {
 
     // Its loss over the rounds of the run that is chosen, or of its newest, beside that of all devices.
     async showCourse() {
-        const run = this.run || (countTexts(this.tasks.slice(0, 1).map((t) => t.run_id))[0]?.[0] ?? '');
+        const run = this.run || this.tasks[0]?.run_id;
         if (!run) {
             this.chartPanel.hidden = true;
             return;
@@ -215,7 +222,7 @@ class DeviceView {
         const ownPoints = own.items.map((p) => ({ ...p, ordinal: null }));
         const series = [['This device', ownPoints], ['All devices', all.items]].map(([name, items]) => ({ name, points: byRound(curvesOf(items).get('train_loss') ?? []) }));
         this.chartPanel.hidden = series.every((one) => one.points.length === 0);
-        const options = { title: `Train loss in ${this.runNames.get(run) || shortId(run)}`, x: { title: 'Round' }, y: { title: 'Train loss' }, series, height: 240 };
+        const options = { title: `Train loss in ${this.runNames.get(run)}`, x: { title: 'Round' }, y: { title: 'Train loss' }, series, height: 240 };
         if (this.chartPanel.hidden || this.ctx.signal.aborted) {
             return;
         }

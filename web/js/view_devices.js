@@ -2,16 +2,17 @@
 import { api } from './api.js';
 import { countBars, deviceColumns, speedText, workerColumns } from './device_cells.js';
 import { append, clear, coalesce, h, isolated } from './dom.js';
-import { DEVICE_STATUSES, countTexts, fleetFilter, gentlePause, labelCounts, passesFilter, speedPoints, statusCounts } from './fleet.js';
+import { DEVICE_STATUSES, countTexts, fleetFilter, gentlePause, labelCounts, passesFilter, runsOfDevices, speedPoints, statusCounts } from './fleet.js';
 import { fmtCount } from './format.js';
 import { go, placeUrl, setQuery } from './router.js';
+import { RunNames } from './run_names.js';
 import { scatter } from './scatter.js';
 import { emptyState, loading, stateBadge } from './states.js';
 import { pickerField, steady } from './steady.js';
 import { dataTable } from './table.js';
 
 const MOST_DEVICES = 10000;
-const FLEET_EVENTS = /^(device|worker)_|^round_closed$|^training_started$|^run_finished$/;
+const FLEET_EVENTS = /^(device|worker)_/; // what devices work on is renewed by time: rounds close too often
 const MOST_LABELS = 12;
 
 function statusChoices(counts) {
@@ -23,7 +24,7 @@ function statusChoices(counts) {
 
 export class FleetView {
     constructor(ctx) {
-        Object.assign(this, { ctx, filter: fleetFilter(ctx.query), devices: [], workers: new Map(), runNames: new Map(), pause: 5000 });
+        Object.assign(this, { ctx, filter: fleetFilter(ctx.query), devices: [], workers: new Map(), runNames: new RunNames(ctx.signal), pause: 5000, turn: 0 });
         const sort = /^(\w+)\.(asc|desc)$/.exec(ctx.query.sort ?? '');
         this.table = dataTable({
             columns: deviceColumns(() => this), label: 'Devices', pageSize: 100, sort: sort ? { id: sort[1], dir: sort[2] } : { id: 'name', dir: 'asc' },
@@ -91,17 +92,20 @@ export class FleetView {
 
     async load() {
         const { signal } = this.ctx;
+        const turn = ++this.turn;
         const begin = performance.now();
-        const [devices, workers, runs] = await Promise.all([
+        const [devices, workers] = await Promise.all([
             api.all('/api/v1/devices', { signal, max: MOST_DEVICES }),
             api.all('/api/v1/workers', { signal, max: MOST_DEVICES }),
-            api.get('/api/v1/runs', { signal, query: { limit: 100 } }),
         ]);
         this.pause = gentlePause(performance.now() - begin);
+        await this.runNames.learn(runsOfDevices(devices));
+        if (turn !== this.turn) {
+            return; // a later look has been taken meanwhile
+        }
         this.devices = devices;
         this.isMore = devices.isMore;
         this.workers = new Map(workers.map((w) => [w.id, w]));
-        this.runNames = new Map(runs.items.map((r) => [r.id, r.name]));
         this.show();
         this.schedule();
     }
@@ -183,6 +187,7 @@ export class FleetView {
 
     emptyNode() {
         return emptyState({
+            level: 1,
             title: 'No device is enrolled yet',
             text: 'A worker brings its devices along. Start one beside the data, with the enrollment token of the server’s data folder:',
             command: `fedlane-worker --server ${location.origin} --enroll-token-file enrollment.token --data data.json --devices 0-9 --state-dir worker`,

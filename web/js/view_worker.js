@@ -4,8 +4,9 @@ import { confirmDialog } from './confirm.js';
 import { commandBox, curlLine } from './command.js';
 import { deviceColumns, factList } from './device_cells.js';
 import { append, clear, coalesce, h, isolated } from './dom.js';
-import { gentlePause, statusCounts } from './fleet.js';
+import { gentlePause, runsOfDevices, statusCounts } from './fleet.js';
 import { fmtBytes, fmtCount, fmtNumber, shortId } from './format.js';
+import { RunNames } from './run_names.js';
 import { session } from './session.js';
 import { loading, stateBadge } from './states.js';
 import { steady } from './steady.js';
@@ -31,7 +32,7 @@ function resourceFacts(resources) {
 
 class WorkerView {
     constructor(ctx) {
-        Object.assign(this, { ctx, id: ctx.place.worker, workers: new Map(), runNames: new Map() });
+        Object.assign(this, { ctx, id: ctx.place.worker, workers: new Map(), runNames: new RunNames(ctx.signal), turn: 0 });
         this.table = dataTable({ columns: deviceColumns(() => this, { ofWorker: true }), label: 'Devices', sort: { id: 'name', dir: 'asc' }, empty: 'It has no device.' });
         this.head = h('div', { class: 'head' });
         this.facts = h('section', { class: 'panel', 'aria-label': 'Facts' });
@@ -43,19 +44,24 @@ class WorkerView {
             h('details', { class: 'panel' }, h('summary', null, 'The same with curl'), commandBox(curlLine('GET', apiPath('workers', this.id))))];
         ctx.host.append(loading());
         this.refresh = coalesce(() => this.renew(), 2000, ctx.signal);
-        ctx.follow({ load: () => this.load(), onEvent: ({ type, data }) => (data?.worker_id === this.id || /^(device|round|training)_/.test(type)) && this.refresh() });
+        ctx.follow({ load: () => this.load(), onEvent: ({ type, data }) => (data?.worker_id === this.id || type.startsWith('device_')) && this.refresh() });
         ctx.signal.addEventListener('abort', () => clearTimeout(this.timer));
     }
 
     async load() {
         const { signal } = this.ctx;
+        const turn = ++this.turn;
         const begin = performance.now();
-        const [worker, devices, runs] = await Promise.all([
+        const [worker, devices] = await Promise.all([
             api.get(apiPath('workers', this.id), { signal }),
             api.all('/api/v1/devices', { signal, max: MOST_DEVICES_OF_WORKER, query: { worker: this.id } }),
-            api.get('/api/v1/runs', { signal, query: { limit: 100 } }),
         ]);
-        Object.assign(this, { worker, devices, runNames: new Map(runs.items.map((r) => [r.id, r.name])), pause: gentlePause(performance.now() - begin) });
+        const pause = gentlePause(performance.now() - begin);
+        await this.runNames.learn(runsOfDevices(devices));
+        if (turn !== this.turn) {
+            return; // a later look has been taken meanwhile
+        }
+        Object.assign(this, { worker, devices, pause });
         this.show();
         this.schedule();
     }

@@ -1,0 +1,32 @@
+// The names of runs that something else refers to, asked for once each.
+import { api, apiPath } from './api.js';
+import { shortId } from './format.js';
+import { isAbort } from './http.js';
+
+const MOST_LOOKED_UP = 20;
+
+export class RunNames {
+    constructor(signal) {
+        Object.assign(this, { signal, names: new Map() });
+    }
+
+    // Never empty: the end of the id where the name is not known.
+    get(id) {
+        return this.names.get(id) || shortId(id);
+    }
+
+    // The newest first; the oldest of very many keep their ids.
+    async learn(ids) {
+        const unknown = [...new Set(ids)].filter((id) => !this.names.has(id)).slice(0, MOST_LOOKED_UP);
+        await Promise.all(unknown.map(async (id) => {
+            try {
+                this.names.set(id, (await api.get(apiPath('runs', id), { signal: this.signal })).name);
+            } catch (error) {
+                if (isAbort(error) || error.status !== 404) {
+                    throw error;
+                }
+                this.names.set(id, '');
+            }
+        }));
+    }
+}
