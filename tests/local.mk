@@ -1,3 +1,5 @@
+# The browser takes longest: it starts first.
+include tests/web/local.mk
 include tests/unit/base/local.mk
 include tests/unit/json/local.mk
 include tests/unit/crypto/local.mk
@@ -17,4 +19,3 @@ include tests/api/local.mk
 include tests/scenario/local.mk
 include tests/unit/cli/local.mk
 include tests/unit/build-aux/local.mk
-include tests/web/local.mk

@@ -1,4 +1,5 @@
 """A thousand devices, and one of them."""
+import harness
 import stage
 
 
@@ -24,6 +25,35 @@ def test_a_thousand_devices(lab, page):
     device = next(d for d in stage.devices(lab, "dataset=crowd") if d["name"] == "crowd-777")
     assert page.place == "#/devices/" + device["id"]
     assert device["worker_id"] == crowd["worker_id"]
+
+
+def test_the_picture_leads_to_a_device(lab, page):
+    stage.runs(lab)  # devices have a speed once they have trained
+    stage.sign_in(lab, page, "/#/devices?dataset=synthetic")
+    dots = page.until(lambda: page.js("""const plot = document.querySelector('svg.plot'), bounds = plot?.getBoundingClientRect();
+        plot?.scrollIntoView({block: 'center'});
+        return [...(plot?.querySelector('.dots.online')?.getAttribute('d') ?? '').matchAll(/M([\\d.]+) ([\\d.]+)/g)]
+            .map(([, x, y]) => [bounds.left + Number(x), bounds.top + Number(y)])"""), "dots in the picture")
+    assert len(dots) == sum(d["steps_per_second"] is not None for d in stage.devices(lab)), len(dots)
+    for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+        page.cdp("Input.dispatchMouseEvent", {"type": kind, "x": dots[0][0], "y": dots[0][1], "button": "left", "clickCount": 1})
+    page.until(lambda: page.place.startswith("#/devices/0"), "the device under the pointer")
+    page.find("heading", "History")
+
+
+def test_the_focus_outlasts_an_update(lab, page):
+    stage.crowd(lab)
+    stage.sign_in(lab, page, "/#/devices?dataset=crowd")
+    page.until_text("No device shown here has a measured speed yet")
+    link = page.find("link", "crowd-3")
+    page.js("arguments[0].focus()", link)
+    enroll = harness.Client(lab.url, lab.token("enrollment.token"))
+    newcomer = enroll.ok("POST", "/api/v1/devices", {"name": "crowd-0a", "dataset": "crowd", "num_examples": 5})
+    page.until(lambda: stage.row_of(page, "Devices", "crowd-0a"), "the newcomer in the table")
+    assert page.js("return document.activeElement.innerText") == "crowd-3"
+    lab.admin.ok("DELETE", "/api/v1/devices/" + newcomer["device_id"])
+    page.until(lambda: not stage.row_of(page, "Devices", "crowd-0a"), "it to leave")
+    assert page.js("return document.activeElement.innerText") == "crowd-3"
 
 
 def test_labels_narrow_the_fleet_down(lab, page):

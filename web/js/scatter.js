@@ -48,8 +48,9 @@ class Scatter {
 
     draw() {
         if (this.width === 0) {
-            return;
+            return; // it comes once the box has a size
         }
+        this.svg.parentElement.hidden = this.points.length === 0;
         const box = { left: 56, right: this.width - 12, top: 26, bottom: HEIGHT - 46 };
         this.layout = layoutScatter(this.points, box);
         this.mark = svgEl('circle', { class: 'plot-mark', r: 7, visibility: 'hidden' });
@@ -79,7 +80,7 @@ class Scatter {
             this.mark.setAttribute('cx', one.left);
             this.mark.setAttribute('cy', one.top);
         }
-        append(clear(this.told), one ? [isolated(one.point.name), `: ${this.options.tell(one.point)}`] : this.options.hint);
+        append(clear(this.told), one ? [isolated(one.point.name), `: ${this.options.tell(one.point)}`] : this.points.length > 0 ? this.options.hint : this.options.empty);
     }
 
     open(event) {

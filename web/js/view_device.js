@@ -130,7 +130,9 @@ class DeviceView {
 
     schedule() {
         clearTimeout(this.timer);
-        this.timer = setTimeout(() => this.renew(), this.pause);
+        if (!this.ctx.signal.aborted) {
+            this.timer = setTimeout(() => this.renew(), this.pause ?? 5000);
+        }
     }
 
     async renew() {
@@ -141,9 +143,7 @@ class DeviceView {
         } catch {
             // The badge says that the connection is lost; what is shown stays.
         }
-        if (!this.ctx.signal.aborted) {
-            this.schedule();
-        }
+        this.schedule();
     }
 
     show() {

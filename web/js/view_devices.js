@@ -51,6 +51,7 @@ export class FleetView {
         this.plot = scatter(plotHost, {
             kinds: ['revoked', 'offline', 'suspect', 'online'].map((kind) => ({ kind })), xTitle: 'Examples to train with', yTitle: 'steps/s',
             hint: 'Both axes are logarithmic. Point at a device to read it, click to open it.',
+            empty: 'No device shown here has a measured speed yet; it comes with its first training.',
             label: (points) => `Speed against data size of ${fmtCount(points.length)} devices; the table below has the same figures.`,
             tell: (p) => `${speedText(p.y)} steps/s, ${fmtCount(p.x)} examples, ${p.kind}`,
             open: (p) => go(placeUrl(['devices', p.key])),
@@ -113,7 +114,9 @@ export class FleetView {
     // Presence and speed change without an event.
     schedule() {
         clearTimeout(this.timer);
-        this.timer = setTimeout(() => this.renew(), this.pause);
+        if (!this.ctx.signal.aborted) {
+            this.timer = setTimeout(() => this.renew(), this.pause);
+        }
     }
 
     async renew() {
