@@ -40,7 +40,7 @@ function figureList(round) {
             ['Proximal mu', fmtNumber(round.proximal_mu)]);
     }
     if (round.evaluators > 0)
-        facts.push(['Evaluated', h('span', { class: 'num' }, `${fmtCount(round.evaluated)} of ${fmtCount(round.evaluators)} more devices`)]);
+        facts.push(['Evaluated', h('span', { class: 'num' }, `${fmtCount(round.evaluated)} of ${fmtCount(round.evaluators)} devices`)]);
     for (const [name, title] of [['mean_gamma', 'Mean gamma'], ['dissimilarity_b', 'Dissimilarity B'],
         ['grad_variance_weighted', 'Gradient variance, weighted'], ['grad_variance_uniform', 'Gradient variance, uniform']]) {
         if (round[name] !== null)
