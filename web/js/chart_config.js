@@ -10,25 +10,27 @@ function shownPoint(x, y, log) {
     return { x, y: isShown(y, log) ? y : NaN };
 }
 
-// A point between two gaps is no line: it is drawn as a dot.
-function dotRadius({ dataset, dataIndex }) {
-    const { data } = dataset;
+// A point between two gaps is no line: it is drawn as a dot. One radius for all where there is none: Chart.js then
+// looks at the options of a line once instead of at each of its points.
+function dotRadius(data) {
     const isGap = (i) => !(i >= 0 && i < data.length) || Number.isNaN(data[i].y);
-    return isGap(dataIndex - 1) && isGap(dataIndex + 1) ? 2.5 : 0;
+    const isAlone = data.map((p, i) => !isGap(i) && isGap(i - 1) && isGap(i + 1));
+    return isAlone.includes(true) ? isAlone.map((alone) => (alone ? 2.5 : 0)) : 0;
 }
 
 function lineSet(one, index, colours, log) {
     const colour = colourOf(index, colours);
+    const data = one.points.map(([x, y]) => shownPoint(x, y, log));
     return {
         seriesIndex: index,
         label: String(one.name),
-        data: one.points.map(([x, y]) => shownPoint(x, y, log)),
+        data,
         borderColor: colour,
         backgroundColor: colour,
         borderWidth: 1.75,
         borderDash: dashOf(one, index),
         borderJoinStyle: 'round',
-        pointRadius: dotRadius,
+        pointRadius: dotRadius(data),
         pointHoverRadius: 3.5,
         pointBorderWidth: 0,
         pointHoverBorderWidth: 0,
@@ -87,8 +89,8 @@ function scaleConfig(axis, colours, { grid, title }) {
     };
 }
 
-function tooltipConfig(options, colours) {
-    const { x = {}, y = {}, series } = options;
+// current(): the options as they then are.
+function tooltipConfig(current, colours) {
     return {
         animation: false,
         displayColors: true,
@@ -104,10 +106,12 @@ function tooltipConfig(options, colours) {
         bodyFont: { size: FONT_SIZE },
         filter: (item) => !item.dataset.isBand,
         callbacks: {
-            title: (items) => (items.length > 0 ? xText(x, items[0].parsed.x) : ''),
+            title: (items) => (items.length > 0 ? xText(current().x ?? {}, items[0].parsed.x) : ''),
             label: (item) => {
+                const { series, y = {} } = current();
                 const one = series[item.dataset.seriesIndex];
-                return ` ${series.length > 1 ? `${one.name}: ` : ''}${valueText(item.parsed.y, y.fmt)}${bandText(one, item.parsed.x, y)}`;
+                const name = series.length > 1 ? `${one.name}: ` : '';
+                return ` ${name}${valueText(item.parsed.y, y.fmt)}${bandText(one, item.parsed.x, y)}`;
             },
         },
     };
@@ -122,7 +126,7 @@ export function bandText(one, x, y) {
     return at ? ` (${valueText(at[1], y.fmt)} to ${valueText(at[2], y.fmt)})` : '';
 }
 
-export function chartConfig(options, axes, colours, hidden) {
+export function chartConfig(options, axes, colours, hidden, current = () => options) {
     const { x = {}, y = {} } = options;
     return {
         type: 'line',
@@ -142,7 +146,7 @@ export function chartConfig(options, axes, colours, hidden) {
             plugins: {
                 legend: { display: false },
                 title: { display: false },
-                tooltip: tooltipConfig(options, colours),
+                tooltip: tooltipConfig(current, colours),
             },
         },
     };

@@ -32,6 +32,7 @@ class LineChart {
     #library = null;
     #chart = null;
     #frame = 0;
+    #look = '';
     #isGone = false;
     #cursor = null;
     #xs = null; // all x, once somebody asks
@@ -185,15 +186,30 @@ class LineChart {
         this.#frame = 0;
         if (this.#isGone || !this.#library || this.#parts.plot.hidden)
             return;
-        const config = chartConfig(this.#options, chartAxes(this.#shown()), chartColours(), this.#hidden);
+        const axes = chartAxes(this.#shown());
+        const config = chartConfig(this.#options, axes, chartColours(), this.#hidden, () => this.#options);
         if (this.#chart) {
-            this.#chart.data.datasets = config.data.datasets;
-            this.#chart.options = config.options;
-            this.#chart.update('none');
+            this.#renew(config, JSON.stringify(axes));
         } else {
             this.#chart = new this.#library(this.#parts.canvas, config);
         }
         this.#placeLine();
+    }
+
+    // Sets that stay the same objects and axes that stay as they are cost Chart.js much less.
+    #renew({ data, options }, axes) {
+        const chart = this.#chart;
+        const { datasets } = chart.data;
+        const fits = datasets.length === data.datasets.length && datasets.every((set, i) => set.isBand === data.datasets[i].isBand);
+        if (fits)
+            datasets.forEach((set, i) => Object.assign(set, data.datasets[i]));
+        else
+            chart.data.datasets = data.datasets;
+        const look = axes + JSON.stringify([chartColours(), this.#options.x?.title, this.#options.y?.title]);
+        if (look !== this.#look || !fits)
+            chart.options = options;
+        this.#look = look;
+        chart.update('none');
     }
 
     #moveTo(x) {

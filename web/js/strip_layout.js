@@ -59,39 +59,35 @@ export function roundsOfPixel(layout, x) {
     return { from: Math.min(from, layout.rounds), to: Math.min(to, layout.rounds) };
 }
 
-const FRACTIONS = 256;
+const SHARES = 256;
 
-// Cells of some rounds, counted by state and by share of the work done, most work first.
-function histogramOf(list) {
-    const bins = new Uint32Array(CELL_STATES.length * FRACTIONS);
+// Cells of some rounds, sorted by state and by share of the work done, most work first; each as one number.
+function sortedCells(list) {
+    let count = 0;
+    for (const cells of list)
+        count += cells.count;
+    const keys = new Uint16Array(count);
+    let at = 0;
     for (const cells of list) {
-        for (let i = 0; i < cells.count; i++) {
-            const share = Math.round(fractionOf(cells, i) * (FRACTIONS - 1));
-            bins[cells.states[i] * FRACTIONS + (FRACTIONS - 1 - share)] += 1;
-        }
+        for (let i = 0; i < cells.count; i++)
+            keys[at++] = cells.states[i] * SHARES + (SHARES - 1 - Math.round(fractionOf(cells, i) * (SHARES - 1)));
     }
-    return bins;
+    return keys.sort();
 }
 
 // One column of pixels for a stack: out[2p] is the state (255: nothing), out[2p + 1] the share of the work done
 // times 255, p from below. full: how many cells a full column has. The cells of several rounds are sorted
 // together, by outcome and work, so that heights are shares.
 export function stackColumn(list, pixels, full, out) {
-    const bins = histogramOf(list);
+    const keys = sortedCells(list);
     const perPixel = (full * list.length) / pixels;
     out.fill(255);
-    let bin = -1;
-    let below = 0;
     for (let p = 0; p < pixels; p++) {
-        const wanted = (p + 0.5) * perPixel;
-        while (below <= wanted && bin < bins.length - 1) {
-            bin += 1;
-            below += bins[bin];
-        }
-        if (below <= wanted)
+        const key = keys[Math.floor((p + 0.5) * perPixel)];
+        if (key === undefined)
             break;
-        out[2 * p] = Math.floor(bin / FRACTIONS);
-        out[2 * p + 1] = FRACTIONS - 1 - (bin % FRACTIONS);
+        out[2 * p] = Math.floor(key / SHARES);
+        out[2 * p + 1] = SHARES - 1 - (key % SHARES);
     }
     return out;
 }

@@ -105,8 +105,12 @@ class RunPage {
             return;
         }
         this.paint();
-        const end = performance.now();
-        this.restsUntil = end + REST_SHARE * (end - begin);
+        const spent = performance.now() - begin;
+        // The pictures are drawn in the next frame, before this.
+        requestAnimationFrame((frameBegin) => {
+            const end = performance.now();
+            this.restsUntil = end + REST_SHARE * (spent + end - frameBegin);
+        });
     }
 
     paint() {
