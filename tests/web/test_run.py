@@ -122,6 +122,24 @@ def test_a_run_lives(lab, page):
     assert seqs == sorted(set(seqs), reverse=True), "events twice or out of order: %s" % seqs
 
 
+def test_a_restart_under_a_run_loses_nothing(lab, page):
+    stage.workers(lab)
+    page.allow("ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|Failed to fetch|network error|503")
+    run = lab.run(lab.submit(synthetic_run(name="restarted", num_rounds=40)))
+    stage.sign_in(lab, page, place_of(run))
+    page.until_text(re.compile("Round [1-9][0-9]*: "))
+    page.js("globalThis.fedlaneMark = 1")
+    assert lab.server.stop() == 0
+    page.until_text("Offline")
+    lab.start_server()
+    page.until_text("all 40 rounds are done", 60)
+    wanted = {str(item["round"]): counts(item) for item in work_of(lab, run)[-10:]}
+    page.until(lambda: shown_counts(page) == wanted, "every cell of the last rounds")
+    page.until(lambda: plotted(page)["Loss"][0] == [list(p) for p in curve(lab, run, "train_loss")], "every loss, once")
+    page.until(lambda: plotted(page)["Bytes"][0] == [[r["round"], r["bytes_in"]] for r in lab.rounds(run["id"])], "every round's bytes")
+    assert page.js("return globalThis.fedlaneMark") == 1, "the page was loaded again"
+
+
 def test_stopping_asks_first(lab, page):
     stage.workers(lab)
     run = lab.run(lab.submit(synthetic_run(name="to stop", autostart=False)))

@@ -17,7 +17,7 @@ function closedWords(d) {
 const WORDS = {
     run_created: () => 'Run submitted',
     run_started: () => 'Run started',
-    run_waiting: (d) => `Waiting: ${d.reason}`,
+    run_waiting: (d) => d.reason[0].toUpperCase() + d.reason.slice(1),
     devices_frozen: (d) => `${fmtCount(d.population)} devices of ${d.dataset} take part`,
     initial_weights: () => 'Initial weights put',
     round_opened: (d) => (d.type === 'final' ? `Final evaluation opened: ${fmtCount(d.evaluators)} devices measure the last model`

@@ -13,7 +13,8 @@ function neighbour(run, n, text, iconName, isThere) {
     const content = iconName === 'left' ? [icon('left'), text] : [text, icon('right')];
     if (!isThere)
         return h('span', { class: 'button', 'aria-disabled': 'true' }, content);
-    return h('a', { class: 'button', href: placeUrl(['runs', run.id, 'rounds', n]), 'aria-label': label, rel: iconName === 'left' ? 'prev' : 'next' }, content);
+    return h('a', { class: 'button', href: placeUrl(['runs', run.id, 'rounds', n]), 'aria-label': label,
+        rel: iconName === 'left' ? 'prev' : 'next' }, content);
 }
 
 function countFact(round, name) {
@@ -63,11 +64,18 @@ function noteOf(round) {
     return words;
 }
 
+function noteNode(round) {
+    const words = noteOf(round);
+    const kind = round.outcome === 'failed' ? 'bad' : round.outcome === 'completed' ? null : 'warn';
+    return words.length > 0 ? h('div', { class: ['note', kind] }, icon('info'), h('p', null, words)) : null;
+}
+
 function modelLine(round) {
     const made = round.model_version_out;
     const line = round.type === 'final' ? `Measures model version ${round.model_version_in}.`
         : `Starts from model version ${round.model_version_in}${made === null ? '.' : ` and makes version ${made}.`}`;
-    return h('p', { class: 'small muted' }, line, round.aggregate_sha256 ? [' Aggregate SHA-256 ', h('code', { class: 'hash' }, round.aggregate_sha256)] : null);
+    const hash = round.aggregate_sha256;
+    return h('p', { class: 'small muted' }, line, hash ? [' Aggregate SHA-256 ', h('code', { class: 'hash' }, hash)] : null);
 }
 
 export function roundHead() {
@@ -84,7 +92,6 @@ export function roundHead() {
                 return;
             known = key;
             const focus = document.activeElement && node.contains(document.activeElement) ? document.activeElement.getAttribute('rel') : null;
-            const note = noteOf(round);
             append(clear(node),
                 h('div', { class: 'head' },
                     h('div', null, h('p', { class: 'small' }, h('a', { href: '#/runs' }, 'Runs'), ' / ',
@@ -93,7 +100,7 @@ export function roundHead() {
                     h('nav', { class: 'row', 'aria-label': 'Rounds' }, neighbour(run, round.round - 1, 'Previous', 'left', round.round > 0),
                         neighbour(run, round.round + 1, 'Next', 'right', hasNext))),
                 h('div', { class: 'row', role: 'status' }, stateBadge(roundState(round)), round.type === 'train' ? outcomeFacts(round) : null),
-                note.length > 0 ? h('div', { class: ['note', round.outcome === 'failed' ? 'bad' : round.outcome === 'completed' ? null : 'warn'] }, icon('info'), h('p', null, note)) : null,
+                noteNode(round),
                 h('dl', { class: 'facts plain' }, figureList(round)),
                 h('div', { class: 'row' }, modelLine(round), round.aggregate_sha256 ? copy : null));
             if (focus && node.querySelector(`[rel=${focus}]`))

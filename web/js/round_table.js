@@ -35,7 +35,8 @@ function deviceCell({ task }) {
 
 function stateCell({ task }) {
     const badge = stateBadge(taskState(task), task.status === 'ready' ? 'not claimed yet' : task.status === 'claimed' ? 'working' : null);
-    const why = task.code ? `${task.code}${task.detail ? `: ${task.detail}` : ''}` : task.stop_reason === 'completed' ? null : task.stop_reason;
+    const stop = task.stop_reason === 'completed' ? null : task.stop_reason;
+    const why = task.code ? `${task.code}${task.detail ? `: ${task.detail}` : ''}` : stop;
     return [badge, why ? h('span', { class: 'small muted task-why', title: why }, h('bdi', null, why)) : null];
 }
 
@@ -61,7 +62,8 @@ function columnsFor(type, hasGamma, axis, span) {
     if (type === 'evaluate')
         return [...first, ...['duration', 'train_loss', 'test_loss', 'accuracy'].map(figureColumn)];
     return [...first,
-        { id: 'steps', title: 'Steps', numeric: true, hint: 'done of those assigned', sortValue: (row) => row.task.steps_done, cell: stepsCell },
+        { id: 'steps', title: 'Steps', numeric: true, hint: 'done of those assigned', sortValue: (row) => row.task.steps_done,
+            cell: stepsCell },
         ...['duration', 'speed', 'loss_before', 'loss_after', hasGamma ? 'gamma' : null, 'update_norm'].filter(Boolean).map(figureColumn)];
 }
 

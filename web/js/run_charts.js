@@ -4,7 +4,8 @@ import { clear, h } from './dom.js';
 import { fmtBytes, fmtDuration, fmtLoss, fmtNumber, fmtPercent } from './format.js';
 import { bandOf, hasFinite } from './series.js';
 
-const KNOWN_CURVES = ['train_loss', 'test_loss', 'test_accuracy', 'test_accuracy_p10', 'test_accuracy_p50', 'test_accuracy_p90', 'gamma'];
+const KNOWN_CURVES = ['train_loss', 'test_loss', 'test_accuracy', 'test_accuracy_p10', 'test_accuracy_p50',
+    'test_accuracy_p90', 'gamma'];
 
 function accuracySeries(data) {
     const band = bandOf(data.curvePoints('test_accuracy_p10'), data.curvePoints('test_accuracy_p90'));
@@ -48,7 +49,8 @@ const CHARTS = [
 ];
 
 function curveChart(name) {
-    return { id: `metric ${name}`, title: name, fmt: fmtNumber, canLog: true, series: (data) => [{ name, points: data.curvePoints(name) }] };
+    const series = (data) => [{ name, points: data.curvePoints(name) }];
+    return { id: `metric ${name}`, title: name, fmt: fmtNumber, canLog: true, series };
 }
 
 // Which to show: what has values, and what a run that is under way will have.
@@ -82,6 +84,7 @@ export function runCharts(data, settings, callbacks) {
     const charts = new Map();
     const grid = h('div', { class: 'chart-grid' });
     const problem = h('p', { class: 'error-text', hidden: true });
+    const empty = h('p', { class: 'chart-empty muted', hidden: true });
     const log = h('input', { type: 'checkbox', id: 'run-log', prop: { checked: settings.log }, on: { change: () => {
         settings.log = log.checked;
         callbacks.onSetting({ log: log.checked ? 1 : null });
@@ -94,11 +97,12 @@ export function runCharts(data, settings, callbacks) {
     });
     const node = h('section', { class: 'panel', 'aria-labelledby': 'run-charts' },
         h('div', { class: 'row panel-head' }, h('h2', { id: 'run-charts' }, 'Course'),
-            h('label', { class: 'check' }, log, 'Logarithmic losses'), picker.node), problem, grid);
+            h('label', { class: 'check' }, log, 'Logarithmic losses'), picker.node), problem, empty, grid);
 
     function optionsOf(chart) {
         return {
-            title: chart.title, about: chart.about, x: { title: 'round', include: [0, Math.max(1, data.run.round)] }, series: chart.series(data),
+            title: chart.title, about: chart.about, series: chart.series(data),
+            x: { title: 'round', include: [0, Math.max(1, data.run.round)] },
             y: { fmt: chart.fmt, tick: chart.tick, include: chart.include },
             log: Boolean(chart.canLog && settings.log), emptyText: emptyWords(data.run),
             onCursor: callbacks.onCursor, onPick: callbacks.onPick,
@@ -106,7 +110,11 @@ export function runCharts(data, settings, callbacks) {
     }
 
     function update() {
-        const wanted = wantedCharts(data, settings.metric);
+        const all = wantedCharts(data, settings.metric);
+        const isEmpty = !all.some((chart) => chart.series(data).some((one) => one.points.length > 0));
+        const wanted = isEmpty ? [] : all;
+        empty.hidden = !isEmpty;
+        empty.textContent = emptyWords(data.run);
         for (const [id, chart] of charts) {
             if (!wanted.some((c) => c.id === id)) {
                 chart.destroy();

@@ -21,6 +21,12 @@ export function firstKept(run, selected) {
     return Math.max(0, run.round + 1 - Math.floor(MOST_CELLS / Math.max(1, selected)));
 }
 
+// While a round is open, its bytes still grow: only mu is settled.
+function numbersOf(item) {
+    const settled = item.status === 'closed' ? ROUND_NUMBERS : ['proximal_mu'];
+    return Object.fromEntries(settled.map((name) => [name, parseNumber(item[name])]));
+}
+
 export class RunData {
     constructor(id, signal) {
         this.id = id;
@@ -77,7 +83,7 @@ export class RunData {
         for (const item of items) {
             this.work.put(item);
             if (item.round >= this.work.first)
-                this.numbers.set(item.round, Object.fromEntries(ROUND_NUMBERS.map((name) => [name, parseNumber(item[name])])));
+                this.numbers.set(item.round, numbersOf(item));
         }
         this.forgetOld();
     }

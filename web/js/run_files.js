@@ -57,7 +57,8 @@ export function runFiles(runId, signal) {
             saveButton('Download metrics', () => ({ path: metricsPath, accept: 'text/csv', name: name('-metrics.csv') }), signal), metrics),
         fileRow('Spec', 'With its defaults filled in. The run itself, by curl, has it as its member spec.',
             h('button', { type: 'button', class: 'button', on: { click: () => saveBlob(
-                new Blob([`${JSON.stringify(run.spec, null, 2)}\n`], { type: 'application/json' }), name('-spec.json')) } }, 'Download spec'), spec));
+                new Blob([`${JSON.stringify(run.spec, null, 2)}\n`], { type: 'application/json' }), name('-spec.json')) } },
+            'Download spec'), spec));
 
     async function loadModels() {
         try {

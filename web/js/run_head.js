@@ -43,13 +43,25 @@ function aboutLine(run) {
     ];
 }
 
+function devicesNode({ population, spec }) {
+    const each = `${fmtCount(spec.selection?.devices_per_round ?? 10)} a round`;
+    return h('span', { class: 'num' }, population > 0 ? `${fmtCount(population)}, ` : null, h('span', { class: 'unit' }, each));
+}
+
+// The badge says already what the server's words begin with.
+function reasonWords(run) {
+    const status = runStatus(run).replaceAll('_', ' ');
+    const reason = run.status_reason || '';
+    return reason.startsWith(`${status}: `) ? reason.slice(status.length + 2) : reason;
+}
+
 function factsOf(run) {
     const values = run.metrics?.values ?? {};
     const of = run.metrics ? ` in round ${run.metrics.round}` : '';
     return [
         [`Training loss${of}`, h('span', { class: 'num' }, fmtLoss(values.train_loss))],
         ['Accuracy', quantity(fmtPercent(values.test_accuracy))],
-        ['Devices', [fmtCount(run.population || null), h('span', { class: 'unit' }, `, ${run.spec.selection?.devices_per_round ?? 10} a round`)]],
+        ['Devices', devicesNode(run)],
         ['Model version', fmtCount(run.model_version)],
         ['Started', timeNode(run.started_at)],
         ['Duration', durationNode(run)],
@@ -60,9 +72,11 @@ function reasonNode(run) {
     const isBad = run.outcome === 'failed';
     const isWaiting = run.status === 'waiting_for_devices' || run.status === 'paused' || run.status === 'pending';
     const node = h('div', { class: ['note', isBad && 'bad', isWaiting && 'warn'] }, icon(isBad ? 'alert' : 'info'),
-        h('p', { class: 'row' }, stateBadge(runStatus(run)), run.status_reason || null));
+        h('p', { class: 'row' }, stateBadge(runStatus(run)), reasonWords(run),
+            run.status === 'waiting_for_devices' ? h('a', { href: placeUrl('/devices', { dataset: run.dataset }) }, 'Its devices') : null));
     if (run.deterministic === false)
-        append(node, h('span'), h('p', { class: 'small muted' }, `The same spec and seed need not give the same bits: ${run.nondeterminism}.`));
+        append(node, h('span'), h('p', { class: 'small muted' },
+            `The same spec and seed need not give the same bits: ${run.nondeterminism}.`));
     return node;
 }
 

@@ -1,5 +1,6 @@
 // What happened in a run, newest first, a page at a time: it holds one page, however long the run.
 import { api, apiPath } from './api.js';
+import { commandBox, curlLine } from './command.js';
 import { clear, coalesce, h, isolated } from './dom.js';
 import { eventTone, eventWords } from './event_words.js';
 import { fmtCount } from './format.js';
@@ -32,10 +33,12 @@ export class RunLog {
         this.newer = this.button('Newer', () => this.show(this.top + PAGE >= this.last ? null : this.top + PAGE));
         this.older = this.button('Older', () => this.show((this.top ?? this.last) - PAGE));
         this.draw = coalesce(() => this.paint(), 250, signal);
-        this.node = h('section', { class: 'panel', 'aria-labelledby': 'run-log' },
+        this.node = h('section', { class: 'panel stack', 'aria-labelledby': 'run-log' },
             h('div', { class: 'row panel-head' }, h('h2', { id: 'run-log' }, 'Events'),
                 h('div', { class: 'row log-pager' }, this.range, this.newest, this.newer, this.older)),
-            this.problem, h('div', { class: 'log-box', tabindex: 0, role: 'region', 'aria-label': 'Events, newest first' }, this.list));
+            this.problem, h('div', { class: 'log-box', tabindex: 0, role: 'region', 'aria-label': 'Events, newest first' }, this.list),
+            h('details', null, h('summary', null, 'Follow with curl'),
+                commandBox(curlLine('GET', apiPath('runs', runId, 'events'), undefined, { accept: 'text/event-stream' }))));
     }
 
     button(text, f) {

@@ -21,14 +21,14 @@ function makeRow(data, row) {
 const count = (n) => (n > 0 ? String(n) : h('span', { class: 'muted' }, '0'));
 
 function roundColumns(runId) {
-    const number = (id, title, get, fmt, hint) => ({ id, title, hint, numeric: true, sortValue: get, cell: (r) => quantity(fmt(get(r))) });
+    const number = (id, title, get, fmt, hint) => ({ id, title, hint, numeric: true, sortValue: get, cell: (r) => quantity(fmt(get(r) ?? null)) });
     const counted = (id, hint) => ({ id, title: id, hint, numeric: true, sortValue: (r) => r.counts[id], cell: (r) => count(r.counts[id]) });
     return [
         { id: 'round', title: 'Round', numeric: true, header: true, sortValue: (r) => r.round,
-            cell: (r) => h('a', { href: placeUrl(['runs', runId, 'rounds', r.round]) }, r.type === 'final' ? `${r.round}, final` : String(r.round)) },
+            cell: (r) => h('a', { href: placeUrl(['runs', runId, 'rounds', r.round]) }, r.round, r.type === 'final' ? ', final' : null) },
         { id: 'state', title: 'State', sortValue: (r) => r.state, cell: (r) => stateBadge(r.state) },
-        counted('completed', 'did all their steps'), counted('partial', 'did a part, which counted'), counted('late', 'gave no answer in time'),
-        counted('failed', 'gave up'), counted('dropped', 'did a part, which was thrown away'),
+        counted('completed', 'did all their steps'), counted('partial', 'did a part, which counted'),
+        counted('late', 'gave no answer in time'), counted('failed', 'gave up'), counted('dropped', 'did a part, which was thrown away'),
         number('done', 'Steps', (r) => r.done, fmtPercent, 'done of those assigned'),
         number('loss', 'Loss', (r) => r.train_loss, fmtLoss, 'on the training data, before the round'),
         number('accuracy', 'Accuracy', (r) => r.test_accuracy, fmtPercent, 'on the test data, before the round'),

@@ -63,8 +63,9 @@ function changesNode(run) {
     const changes = changedSince(run);
     if (changes.length === 0)
         return null;
-    return h('p', { class: 'note warn' }, h('span', null, 'Changed while it ran, for the rounds after: ', changes.map(({ path, from, to }, i) => [
-        i > 0 ? ', ' : '', h('code', null, `${path.join('.')}: ${shortJson(from)} → ${shortJson(to)}`)])));
+    const texts = changes.map(({ path, from, to }, i) => [
+        i > 0 ? ', ' : '', h('code', null, `${path.join('.')}: ${shortJson(from)} → ${shortJson(to)}`)]);
+    return h('p', { class: 'note warn' }, h('span', null, 'Changed while it ran, for the rounds after: ', texts));
 }
 
 export function runSpec(signal) {

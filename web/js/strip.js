@@ -22,10 +22,12 @@ function stripParts(host, controls) {
         bottom: h('span'),
     };
     parts.scroll = h('div', { class: 'strip-scroll', tabindex: 0, role: 'application',
-        'aria-label': 'Round strip: left and right arrows move by rounds, up and down by devices, plus and minus zoom, Enter opens the round' },
+        'aria-label': 'Round strip: left and right arrows move by rounds, up and down by devices, plus and minus zoom, '
+            + 'Enter opens the round' },
     parts.canvas, parts.space);
     parts.node = h('div', { class: 'strip' }, controls, parts.readout,
-        h('div', { class: 'strip-frame' }, parts.overview, h('div', { class: 'strip-gutter', 'aria-hidden': 'true' }, parts.top, parts.bottom), parts.scroll),
+        h('div', { class: 'strip-frame' }, parts.overview,
+            h('div', { class: 'strip-gutter', 'aria-hidden': 'true' }, parts.top, parts.bottom), parts.scroll),
         stripLegend(), parts.spoken);
     host.append(parts.node);
     return parts;

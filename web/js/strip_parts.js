@@ -41,7 +41,8 @@ export function stripControls(mode, actions) {
         title: label, on: { click: () => actions.onZoom(by) } }, text);
     const less = button('−', 'Narrower columns', -1);
     const more = button('+', 'Wider columns', 1);
-    const whole = h('button', { class: 'button', type: 'button', 'aria-pressed': 'false', on: { click: () => actions.onZoom(0) } }, 'Whole run');
+    const whole = h('button', { class: 'button', type: 'button', 'aria-pressed': 'false',
+        on: { click: () => actions.onZoom(0) } }, 'Whole run');
     const node = h('div', { class: 'row strip-controls' },
         h('div', { class: 'row' }, h('label', { for: 'strip-order' }, 'Devices'), order),
         h('div', { class: 'row', role: 'group', 'aria-label': 'Width of a round' }, less, more, whole),

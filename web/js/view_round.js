@@ -28,7 +28,8 @@ function metricTable(metrics) {
         return h('p', { class: 'muted' }, 'This round has no measurements.');
     return h('div', { class: 'table-box', tabindex: 0, role: 'region', 'aria-label': 'Measurements' }, h('table', { class: 'table' },
         h('caption', { class: 'unseen' }, 'Measurements over all devices'),
-        h('thead', null, h('tr', null, h('th', { scope: 'col' }, h('span', null, 'Metric')), h('th', { scope: 'col', class: 'numeric' }, h('span', null, 'Value')))),
+        h('thead', null, h('tr', null, h('th', { scope: 'col' }, h('span', null, 'Metric')),
+            h('th', { scope: 'col', class: 'numeric' }, h('span', null, 'Value')))),
         h('tbody', null, names.map((name) => h('tr', null, h('th', { scope: 'row' }, isolated(name)),
             h('td', { class: 'numeric' }, metricText(name, metrics[name])))))));
 }
@@ -58,7 +59,8 @@ class RoundPage {
                     h('div', { class: 'row', role: 'group', 'aria-label': 'Which tasks' }, this.tabs.train, this.tabs.evaluate)),
                 this.tableBox, this.more),
             h('div', { class: 'cols-2' }, this.metrics, h('section', { class: 'panel stack', 'aria-labelledby': 'round-curl' },
-                h('h2', { id: 'round-curl' }, 'With curl'), commandBox(curlLine('GET', path)), commandBox(curlLine('GET', `${path}/tasks?limit=1000`)))));
+                h('h2', { id: 'round-curl' }, 'With curl'), commandBox(curlLine('GET', path)),
+                commandBox(curlLine('GET', `${path}/tasks?limit=1000`)))));
     }
 
     tab(type) {
@@ -156,7 +158,8 @@ class RoundPage {
             return;
         this.metrics.dataset.key = key;
         append(clear(this.metrics), h('h2', { id: 'round-metrics' }, 'Measured'),
-            h('p', { class: 'muted small' }, 'Of the model that the round starts from, over all devices that evaluated it.'), metricTable(this.round.metrics));
+            h('p', { class: 'muted small' }, 'Of the model that the round starts from, over all devices that evaluated it.'),
+            metricTable(this.round.metrics));
     }
 }
 

@@ -42,7 +42,8 @@ class RunPage {
         this.spec = runSpec(signal);
         this.files = runFiles(data.id, signal);
         this.problem = h('p', { class: 'error-text', hidden: true });
-        const stripHost = h('section', { class: 'panel', 'aria-labelledby': 'run-strip' }, h('h2', { id: 'run-strip' }, 'Who did how much'), this.problem);
+        const stripHost = h('section', { class: 'panel', 'aria-labelledby': 'run-strip' },
+            h('h2', { id: 'run-strip' }, 'Who did how much'), this.problem);
         this.nodes = [this.head.node, stripHost, this.charts.node, this.rounds.node,
             h('div', { class: 'cols-2' }, this.log.node, h('div', { class: 'stack' }, this.spec.node, this.files.node))];
         ctx.host.replaceChildren(...this.nodes);
