@@ -182,7 +182,7 @@ def test_downloads_are_those_of_the_api(lab, page):
 def test_what_was_chosen_is_told_from_defaults(lab, page):
     run = stage.runs(lab)[1]
     stage.sign_in(lab, page, place_of(run))
-    page.js("document.getElementById('run-spec').scrollIntoView()")
+    page.js("arguments[0].scrollIntoView()", page.find("heading", "Spec"))
     shown = page.until(lambda: {row[0]: row[1:] for row in page.rows("Fields of the run spec")}, "the fields")
     assert shown["training.learning_rate"] == ["0.01", "required"]
     assert shown["training.local_epochs"] == ["2", "1"]
@@ -268,7 +268,7 @@ def test_the_run_is_for_everybody(lab, page):
     run = stage.runs(lab)[1]
     stage.sign_in(lab, page, place_of(run))
     page.until(lambda: "Gamma" in plotted(page), "the charts")
-    page.js("document.getElementById('run-spec').scrollIntoView()")
+    page.js("arguments[0].scrollIntoView()", page.find("heading", "Spec"))
     page.find("table", "Fields of the run spec")
     page.check_view()
     page.resize(browser.PHONE)

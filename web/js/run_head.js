@@ -48,11 +48,15 @@ function devicesNode({ population, spec }) {
     return h('span', { class: 'num' }, population > 0 ? `${fmtCount(population)}, ` : null, h('span', { class: 'unit' }, each));
 }
 
-// The badge says already what the server's words begin with.
-function reasonWords(run) {
-    const status = runStatus(run).replaceAll('_', ' ');
+// Once only, where the server's words begin with what the badge says.
+function statusNodes(run) {
+    const status = runStatus(run);
     const reason = run.status_reason || '';
-    return reason.startsWith(`${status}: `) ? reason.slice(status.length + 2) : reason;
+    if (!reason.startsWith(status.replaceAll('_', ' ')))
+        return [stateBadge(status), reason];
+    const badge = stateBadge(status, reason);
+    badge.classList.add('wraps');
+    return [badge];
 }
 
 function factsOf(run) {
@@ -72,7 +76,7 @@ function reasonNode(run) {
     const isBad = run.outcome === 'failed';
     const isWaiting = run.status === 'waiting_for_devices' || run.status === 'paused' || run.status === 'pending';
     const node = h('div', { class: ['note', isBad && 'bad', isWaiting && 'warn'] }, icon(isBad ? 'alert' : 'info'),
-        h('p', { class: 'row' }, stateBadge(runStatus(run)), reasonWords(run),
+        h('p', { class: 'row' }, statusNodes(run),
             run.status === 'waiting_for_devices' ? h('a', { href: placeUrl('/devices', { dataset: run.dataset }) }, 'Its devices') : null));
     if (run.deterministic === false)
         append(node, h('span'), h('p', { class: 'small muted' },
