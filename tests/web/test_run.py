@@ -179,15 +179,23 @@ def test_downloads_are_those_of_the_api(lab, page):
     assert lab.admin.token not in page.js("return document.documentElement.outerHTML"), "a token on the page"
 
 
+def show_fields(page):
+    """They are asked for when they come into view; what is above them may still grow."""
+    def look():
+        page.js("arguments[0].scrollIntoView()", page.find("heading", "Spec"))
+        return page.has("table", "Fields of the run spec")
+    page.until(look, "the fields of the spec")
+
+
 def test_what_was_chosen_is_told_from_defaults(lab, page):
     run = stage.runs(lab)[1]
     stage.sign_in(lab, page, place_of(run))
-    page.js("arguments[0].scrollIntoView()", page.find("heading", "Spec"))
-    shown = page.until(lambda: {row[0]: row[1:] for row in page.rows("Fields of the run spec")}, "the fields")
+    show_fields(page)
+    shown = {row[0]: row[1:] for row in page.rows("Fields of the run spec")}
     assert shown["training.learning_rate"] == ["0.01", "required"]
     assert shown["training.local_epochs"] == ["2", "1"]
     assert "training.batch_size" not in shown and "strategy.params.proximal_mu" not in shown
-    page.click("checkbox", re.compile("by default"))
+    page.click("checkbox", re.compile("the defaults"))
     shown = {row[0]: row[1:] for row in page.rows("Fields of the run spec")}
     assert shown["training.batch_size"] == ["10", "10"]
 
@@ -268,8 +276,7 @@ def test_the_run_is_for_everybody(lab, page):
     run = stage.runs(lab)[1]
     stage.sign_in(lab, page, place_of(run))
     page.until(lambda: "Gamma" in plotted(page), "the charts")
-    page.js("arguments[0].scrollIntoView()", page.find("heading", "Spec"))
-    page.find("table", "Fields of the run spec")
+    show_fields(page)
     page.check_view()
     page.resize(browser.PHONE)
     page.js("window.scrollTo(0, 0)")

@@ -81,7 +81,7 @@ export function runSpec(signal) {
     const command = commandBox('');
     const node = h('section', { class: 'panel stack', 'aria-labelledby': 'run-spec' },
         h('div', { class: 'row panel-head' }, h('h2', { id: 'run-spec' }, 'Spec'),
-            h('label', { class: 'check' }, all, 'Show what is as by default, too')),
+            h('label', { class: 'check' }, all, 'Show the defaults, too')),
         changes, problem, box,
         h('details', null, h('summary', null, 'The whole spec as JSON'),
             h('div', { class: 'command' }, h('pre', { tabindex: 0, 'aria-label': 'Spec' }, json), copyButton(text, 'Copy the spec'))),

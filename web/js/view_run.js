@@ -45,7 +45,7 @@ class RunPage {
         const stripHost = h('section', { class: 'panel', 'aria-labelledby': 'run-strip' },
             h('h2', { id: 'run-strip' }, 'Who did how much'), this.problem);
         this.nodes = [this.head.node, stripHost, this.charts.node, this.rounds.node,
-            h('div', { class: 'cols-2' }, this.log.node, h('div', { class: 'stack' }, this.spec.node, this.files.node))];
+            h('div', { class: 'cols-2' }, h('div', { class: 'stack' }, this.log.node, this.files.node), this.spec.node)];
         ctx.host.replaceChildren(...this.nodes);
         this.strip = roundStrip(stripHost, {
             work: data.work, mode: query.strip, zoom: query.zoom === undefined ? null : Number(query.zoom),
