@@ -51,11 +51,11 @@ export function runFiles(runId, signal) {
     const metricsPath = apiPath('runs', runId, 'metrics');
     const metrics = commandBox('');
     const node = h('section', { class: 'panel stack', 'aria-labelledby': 'run-files' }, h('h2', { id: 'run-files' }, 'Downloads'),
-        fileRow('Model', 'The weights as a safetensors file.', picker.node,
+        fileRow('Model weights', 'The weights as a safetensors file.', picker.node,
             saveButton('Download weights', () => ({ path: weightsPath(), accept: SAFETENSORS, name: weightsName() }), signal), model),
-        fileRow('Metrics', 'Every value of every device and over all devices, as CSV.',
+        fileRow('Metrics as CSV', 'Every value of every device and over all devices, as CSV.',
             saveButton('Download metrics', () => ({ path: metricsPath, accept: 'text/csv', name: name('-metrics.csv') }), signal), metrics),
-        fileRow('Spec', 'With its defaults filled in. The run itself, by curl, has it as its member spec.',
+        fileRow('Spec as a file', 'With its defaults filled in. The run itself, by curl, has it as its member spec.',
             h('button', { type: 'button', class: 'button', on: { click: () => saveBlob(
                 new Blob([`${JSON.stringify(run.spec, null, 2)}\n`], { type: 'application/json' }), name('-spec.json')) } },
             'Download spec'), spec));
