@@ -83,6 +83,7 @@ WEB_JS = \
 	web/js/round_head.js \
 	web/js/view_round.js \
 	web/js/steady.js \
+	web/js/parts.js \
 	web/js/prom.js \
 	web/js/server_facts.js \
 	web/js/view_server.js \

@@ -119,6 +119,8 @@ def hostile(lab):
         {"name": HOSTILE, "dataset": "hostile", "num_examples": 4, "input": [2], "classes": 2, "labels": {HOSTILE: HOSTILE, "<b>": RIGHT_TO_LEFT},
          "capabilities": {HOSTILE: HOSTILE, "label_counts": {HOSTILE: 3, "b": 1}}},
         {"name": RIGHT_TO_LEFT, "dataset": "hostile", "num_examples": 4, "input": [2], "classes": 2}]})
+    harness.Client(lab.url, made["token"]).ok("POST", "/api/v1/workers/%s/heartbeat" % made["worker_id"], {
+        "resources": {HOSTILE: HOSTILE, "constructor": 1, "__proto__": {"threads": 3}, "threads": {"a": [1]}}})
     run = lab.submit(small_spec(2, name=HOSTILE, dataset="hostile", experiment=HOSTILE))
     harness.wait_for(lambda: lab.run(run)["status"] == "running", "the hostile run to begin")
     return run, made["devices"][0]["device_id"], made["worker_id"]

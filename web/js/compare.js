@@ -13,21 +13,19 @@ export function compareSettings(query) {
     const isId = (id) => /^[0-9a-f]{32}$/.test(id);
     const bad = asked.filter((id) => !isId(id));
     if (bad.length > 0) {
-        wrong.push(`${bad.length === 1 ? 'One of the runs' : `${bad.length} of the runs`} in the link is no id: ${bad.join(', ')}`);
+        const which = bad.length === 1 ? 'One of the runs in the link is no id' : `${bad.length} of the runs in the link are no ids`;
+        wrong.push(`${which}: ${bad.join(', ')}`);
     }
     const unique = [...new Set(asked.filter(isId))];
-    if (unique.length > MOST_COMPARED) {
+    if (unique.length > MOST_COMPARED)
         wrong.push(`The link names ${unique.length} runs; the first ${MOST_COMPARED} are shown`);
-    }
     const x = COMPARE_AXES.includes(query.x) ? query.x : 'round';
-    if (query.x !== undefined && query.x !== x) {
+    if (query.x !== undefined && query.x !== x)
         wrong.push(`There is no axis “${query.x}”; it is ${COMPARE_AXES.join(', ')}`);
-    }
     const smooth = Number(query.smooth ?? 0);
     const isSmooth = smooth >= 0 && smooth < 1;
-    if (!isSmooth) {
+    if (!isSmooth)
         wrong.push('Smoothing goes from 0 to 0.99');
-    }
     return {
         runs: unique.slice(0, MOST_COMPARED),
         metric: query.metric || DEFAULT_METRIC,
@@ -38,9 +36,8 @@ export function compareSettings(query) {
 function putValues(into, path, value) {
     const isNode = value !== null && typeof value === 'object' && !Array.isArray(value);
     if (isNode && Object.keys(value).length > 0) {
-        for (const [key, below] of Object.entries(value)) {
+        for (const [key, below] of Object.entries(value))
             putValues(into, path ? `${path}.${key}` : key, below);
-        }
     } else if (value !== null && value !== undefined) {
         into.set(path, typeof value === 'string' ? value : JSON.stringify(value));
     }
@@ -58,9 +55,8 @@ export function flatSpec(spec) {
 export function specInForce(spec, config) {
     const isNode = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
     const merged = { ...spec };
-    for (const [key, value] of Object.entries(config ?? {})) {
+    for (const [key, value] of Object.entries(config ?? {}))
         merged[key] = isNode(value) && isNode(merged[key]) ? specInForce(merged[key], value) : value;
-    }
     return merged;
 }
 
@@ -75,18 +71,16 @@ export function differingParams(specs) {
 
 // Which way is better: -1 less, 1 more, 0 not known.
 export function betterWay(metric) {
-    if (/accuracy|auc|f1|precision|recall/.test(metric)) {
+    if (/accuracy|auc|f1|precision|recall/.test(metric))
         return 1;
-    }
     return /loss|error|norm|gamma|dissimilarity|variance/.test(metric) ? -1 : 0;
 }
 
 // The place of the best of the values; -1 where there is none, or all that can be compared are the same.
 export function bestOf(values, way) {
     const finite = values.filter((v) => Number.isFinite(v));
-    if (way === 0 || finite.length < 2 || finite.every((v) => v === finite[0])) {
+    if (way === 0 || finite.length < 2 || finite.every((v) => v === finite[0]))
         return -1;
-    }
     return values.indexOf(way > 0 ? Math.max(...finite) : Math.min(...finite));
 }
 
@@ -109,16 +103,15 @@ export function runLabels(runs) {
 
 // What a round has besides its metrics: it comes with its work, round by round.
 export const ROUND_METRICS = new Map([
-    ['proximal_mu', 'Proximal µ'], ['dissimilarity_b', 'Dissimilarity B'], ['grad_variance_weighted', 'Gradient variance, weighted'],
-    ['grad_variance_uniform', 'Gradient variance, uniform'], ['duration_ms', 'Duration of the round, ms'],
+    ['proximal_mu', 'Proximal µ'], ['dissimilarity_b', 'Dissimilarity B'],
+    ['grad_variance_weighted', 'Gradient variance, weighted'], ['grad_variance_uniform', 'Gradient variance, uniform'], ['duration_ms', 'Duration of the round, ms'],
     ['bytes_in', 'Bytes received'], ['bytes_out', 'Bytes sent'],
 ]);
 
 // 'train_loss' as people write it.
 export function metricTitle(name) {
-    if (ROUND_METRICS.has(name)) {
+    if (ROUND_METRICS.has(name))
         return ROUND_METRICS.get(name);
-    }
     const words = name.replace(/_/g, ' ').replace(/ p(\d+)$/, ', $1th percentile');
     return words.charAt(0).toUpperCase() + words.slice(1);
 }
@@ -134,9 +127,8 @@ export function curveOfWork(items, name) {
     const curve = [];
     for (const item of items) {
         const value = parseNumber(item[name] ?? null);
-        if (value !== null) {
+        if (value !== null)
             curve.push({ round: item.round, value, seconds: ms / 1000, totalSteps });
-        }
         ms += item.duration_ms ?? 0;
         totalSteps += item.cells.reduce((sum, cell) => sum + cell[2], 0);
     }
@@ -145,17 +137,15 @@ export function curveOfWork(items, name) {
 
 // Smoothing means the same whether a curve has all its points or every tenth: the weight is for one round.
 export function weightOfStride(weight, curve) {
-    if (curve.length < 2) {
+    if (curve.length < 2)
         return weight;
-    }
     const stride = (curve[curve.length - 1].round - curve[0].round) / (curve.length - 1);
     return weight ** Math.max(1, stride);
 }
 
 function onAxis(curve, x, run) {
-    if (x === 'wall') {
+    if (x === 'wall')
         return curve.some((p) => p.at) ? byWallTime(curve, run.started_at) : curve.map((p) => [p.seconds, p.value]);
-    }
     return x === 'steps' ? curve.map((p) => [p.totalSteps, p.value]) : byRound(curve);
 }
 

@@ -25,9 +25,8 @@ export class CompareData {
             this.runs.set(id, await this.get(apiPath('runs', id)));
             this.missing.delete(id);
         } catch (error) {
-            if (isAbort(error) || error.status === 401 || error.isPassing) {
+            if (isAbort(error) || error.status === 401 || error.isPassing)
                 throw error;
-            }
             this.runs.delete(id);
             this.missing.set(id, error);
         }
@@ -51,12 +50,12 @@ export class CompareData {
                 this.curves.set(`${id} ${metric} steps`, curveOfWork(await this.loadWork(id), metric));
                 return;
             }
-            const { items } = await this.get(apiPath('runs', id, 'metrics'), { name: metric, device: 'aggregate', max_points: POINTS_DRAWN, total_steps: withSteps || null });
+            const { items } = await this.get(apiPath('runs', id, 'metrics'),
+                { name: metric, device: 'aggregate', max_points: POINTS_DRAWN, total_steps: withSteps || null });
             this.curves.set(`${id} ${metric}${withSteps ? ' steps' : ''}`, curveOfPoints(items));
         } catch (error) {
-            if (error.status !== 404) {
+            if (error.status !== 404)
                 throw error;
-            }
         }
     }
 
@@ -78,16 +77,16 @@ export class CompareData {
 
     // A run of which something new has come.
     async reload(id, settings) {
-        for (const key of [...this.curves.keys()].filter((k) => k.startsWith(id))) {
+        for (const key of [...this.curves.keys()].filter((k) => k.startsWith(id)))
             this.curves.delete(key);
-        }
         await Promise.all([this.loadRun(id), this.loadCurve(id, settings)]);
     }
 
     // The names of all metrics that the runs have had lately, without their points.
     async loadNames() {
         await Promise.all(this.shown.map(async (run) => {
-            const { items } = await this.get(apiPath('runs', run.id, 'metrics'), { device: 'aggregate', since_round: Math.max(0, run.round - 2), limit: 200 });
+            const { items } = await this.get(apiPath('runs', run.id, 'metrics'),
+                { device: 'aggregate', since_round: Math.max(0, run.round - 2), limit: 200 });
             items.forEach((point) => this.names.add(point.name));
         }));
     }

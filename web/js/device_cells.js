@@ -40,11 +40,14 @@ export function taskLink(task, runNames) {
 
 function taskCell(device, runNames) {
     const task = currentTask(device);
-    if (!task) {
+    if (!task)
         return h('span', { class: 'muted' }, 'none');
-    }
     const more = device.open_tasks.length - 1;
     return [task.type === 'train' ? 'trains ' : 'evaluates ', taskLink(task, runNames), more > 0 ? ` and ${more} more` : null];
+}
+
+function withMuted(node, text) {
+    return h('span', { class: 'dataset-cell' }, node, h('span', { class: 'muted' }, ' ', isolated(text)));
 }
 
 // facts: {workers: Map of id -> worker, runNames: RunNames}, asked for at each drawing.
@@ -53,17 +56,21 @@ export function deviceColumns(facts, { ofWorker = false } = {}) {
     return [
         { id: 'name', title: 'Device', header: true, sortValue: (d) => d.name, cell: deviceLink },
         { id: 'status', title: 'Status', sortValue: (d) => d.status, cell: (d) => stateBadge(d.status) },
-        { id: 'seen', title: 'Last seen', numeric: true, newestFirst: true, sortValue: (d) => d.last_seen_at, cell: (d) => timeNode(d.last_seen_at) },
+        { id: 'seen', title: 'Last seen', numeric: true, newestFirst: true, sortValue: (d) => d.last_seen_at,
+            cell: (d) => timeNode(d.last_seen_at) },
         { id: 'speed', title: 'Speed', numeric: true, hint: 'Steps a second, a moving average over its tasks',
             sortValue: (d) => d.steps_per_second, cell: (d) => speedNode(d.steps_per_second) },
-        { id: 'examples', title: 'Examples', numeric: true, hint: 'To train with', sortValue: (d) => d.num_examples, cell: (d) => fmtCount(d.num_examples) },
-        { id: 'dataset', title: 'Data set', sortValue: (d) => d.dataset, cell: (d) => h('span', { class: 'dataset-cell' }, isolated(d.dataset), h('span', { class: 'muted' }, ` ${d.ordinal}`)) },
+        { id: 'examples', title: 'Examples', numeric: true, hint: 'To train with', sortValue: (d) => d.num_examples,
+            cell: (d) => fmtCount(d.num_examples) },
+        { id: 'dataset', title: 'Data set', sortValue: (d) => d.dataset,
+            cell: (d) => withMuted(isolated(d.dataset), String(d.ordinal)) },
         { id: 'labels', title: 'Labels', cell: (d) => labelTags(d, 2) },
         ...(ofWorker ? [] : [
             { id: 'worker', title: 'Worker', hint: 'And its version', sortValue: (d) => worker(d)?.name ?? null,
-                cell: (d) => h('span', { class: 'dataset-cell' }, workerLink(worker(d), d.worker_id), h('span', { class: 'muted' }, ' ', isolated(worker(d)?.version ?? ''))) },
+                cell: (d) => withMuted(workerLink(worker(d), d.worker_id), worker(d)?.version ?? '') },
         ]),
-        { id: 'task', title: 'Current task', sortValue: (d) => currentTask(d)?.round ?? null, cell: (d) => taskCell(d, facts().runNames) },
+        { id: 'task', title: 'Current task', sortValue: (d) => currentTask(d)?.round ?? null,
+            cell: (d) => taskCell(d, facts().runNames) },
     ];
 }
 
@@ -71,9 +78,11 @@ export function workerColumns() {
     return [
         { id: 'name', title: 'Worker', header: true, sortValue: (w) => w.name, cell: (w) => workerLink(w, w.id) },
         { id: 'status', title: 'Status', sortValue: (w) => w.status, cell: (w) => stateBadge(w.status) },
-        { id: 'seen', title: 'Last seen', numeric: true, newestFirst: true, sortValue: (w) => w.last_seen_at, cell: (w) => timeNode(w.last_seen_at) },
+        { id: 'seen', title: 'Last seen', numeric: true, newestFirst: true, sortValue: (w) => w.last_seen_at,
+            cell: (w) => timeNode(w.last_seen_at) },
         { id: 'devices', title: 'Devices', numeric: true, sortValue: (w) => w.num_devices, cell: (w) => fmtCount(w.num_devices) },
-        { id: 'threads', title: 'Threads', numeric: true, hint: 'For training', sortValue: (w) => w.resources?.threads ?? null, cell: (w) => fmtCount(w.resources?.threads) },
+        { id: 'threads', title: 'Threads', numeric: true, hint: 'For training', sortValue: (w) => w.resources?.threads ?? null,
+            cell: (w) => fmtCount(w.resources?.threads) },
         { id: 'version', title: 'Version', sortValue: (w) => w.version, cell: (w) => isolated(w.version || '–') },
     ];
 }
@@ -86,16 +95,11 @@ function shareText(share) {
 export function countBars(counts, { total, label, pick, pressed }) {
     const most = Math.max(1, ...counts.map(([, n]) => n));
     return h('ul', { class: 'count-bars', 'aria-label': label }, counts.map(([text, n]) => {
-        const name = pick
-            ? h('button', { type: 'button', class: 'button quiet', 'aria-pressed': String(pressed === text), on: { click: () => pick(text) } }, isolated(text))
-            : isolated(text);
+        const press = () => h('button', { type: 'button', class: 'button quiet', 'aria-pressed': String(pressed === text),
+            on: { click: () => pick(text) } }, isolated(text));
+        const name = pick ? press() : isolated(text);
         return h('li', null, h('span', { class: 'count-name' }, name),
             h('span', { class: 'bar-track' }, h('span', { class: 'bar-fill', vars: { w: `${(100 * n) / most}%` } })),
             h('span', { class: 'num' }, fmtCount(n), total ? h('span', { class: 'unit' }, ` ${shareText(n / total)}`) : null));
     }));
-}
-
-// [title, ...nodes] each, null left out.
-export function factList(facts) {
-    return h('dl', { class: 'facts plain' }, facts.filter(Boolean).map(([title, ...value]) => h('div', null, h('dt', null, title), h('dd', null, value))));
 }

@@ -36,18 +36,16 @@ export function passesFilter(device, filter) {
 // {online: 3, ...} of the devices.
 export function statusCounts(devices) {
     const counts = Object.fromEntries(DEVICE_STATUSES.map((status) => [status, 0]));
-    for (const { status } of devices) {
+    for (const { status } of devices)
         counts[status] = (counts[status] ?? 0) + 1;
-    }
     return counts;
 }
 
 // [[text, how many]], the most frequent first, equals by name.
 export function countTexts(texts) {
     const counts = new Map();
-    for (const text of texts) {
+    for (const text of texts)
         counts.set(text, (counts.get(text) ?? 0) + 1);
-    }
     return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
 }
 
@@ -58,9 +56,8 @@ export function labelCounts(devices) {
 // How many examples of each class, where a device tells it; null where it does not. What is no count is left out.
 export function classCounts(device) {
     const told = device.capabilities?.label_counts;
-    if (told === null || typeof told !== 'object') {
+    if (told === null || typeof told !== 'object')
         return null;
-    }
     const counts = Object.entries(told).filter(([, n]) => typeof n === 'number' && Number.isFinite(n) && n >= 0);
     return counts.length > 0 ? counts : null;
 }

@@ -3,13 +3,11 @@
 // {name, labels: {key: value}, value} of a line; null for a comment or what is no sample.
 function promLine(line) {
     const match = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{.*\})?[ \t]+(\S+)/.exec(line);
-    if (!match) {
+    if (!match)
         return null;
-    }
     const labels = {};
-    for (const [, key, text] of (match[2] ?? '').matchAll(/([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"/g)) {
+    for (const [, key, text] of (match[2] ?? '').matchAll(/([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"/g))
         labels[key] = text.replace(/\\(.)/g, (all, c) => (c === 'n' ? '\n' : c));
-    }
     return { name: match[1], labels, value: promNumber(match[3]) };
 }
 
@@ -77,9 +75,8 @@ export function bucketGrowth(before, after) {
 // above the last finite bound, which value then is. null where nothing was counted.
 export function bucketQuantile(buckets, q) {
     const total = buckets.length > 0 ? buckets[buckets.length - 1][1] : 0;
-    if (!(total > 0)) {
+    if (!(total > 0))
         return null;
-    }
     const rank = q * total;
     let low = 0;
     let below = 0;

@@ -22,9 +22,8 @@ export class RunNames {
             try {
                 this.names.set(id, (await api.get(apiPath('runs', id), { signal: this.signal })).name);
             } catch (error) {
-                if (isAbort(error) || error.status !== 404) {
+                if (isAbort(error) || error.status !== 404)
                     throw error;
-                }
                 this.names.set(id, '');
             }
         }));

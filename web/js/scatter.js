@@ -21,7 +21,7 @@ function axisNodes(layout, box, { xTitle, yTitle }) {
 }
 
 class Scatter {
-    // kinds: [{kind, title}] in drawing order, coloured by the class 'dots KIND'; label(points): for who does not see it.
+    // kinds: in drawing order, coloured by the class 'dots KIND'; label(points): for who does not see it.
     constructor(host, options) {
         Object.assign(this, { host, options, points: [], layout: null, width: 0 });
         this.svg = svgEl('svg', { role: 'img', class: 'plot' });
@@ -57,7 +57,7 @@ class Scatter {
         this.svg.setAttribute('viewBox', `0 0 ${this.width} ${HEIGHT}`);
         this.svg.setAttribute('height', HEIGHT);
         this.svg.setAttribute('aria-label', this.options.label(this.points));
-        append(clear(this.svg), axisNodes(this.layout, box, this.options), this.options.kinds.map(({ kind }) => {
+        append(clear(this.svg), axisNodes(this.layout, box, this.options), this.options.kinds.map((kind) => {
             const of = this.layout.placed.filter((one) => one.point.kind === kind);
             return of.length === 0 ? null : svgEl('path', { class: `dots ${kind}`, d: dotsPath(of) });
         }), this.mark);
@@ -80,14 +80,14 @@ class Scatter {
             this.mark.setAttribute('cx', one.left);
             this.mark.setAttribute('cy', one.top);
         }
-        append(clear(this.told), one ? [isolated(one.point.name), `: ${this.options.tell(one.point)}`] : this.points.length > 0 ? this.options.hint : this.options.empty);
+        const { tell, hint, empty } = this.options;
+        append(clear(this.told), one ? [isolated(one.point.name), `: ${tell(one.point)}`] : this.points.length > 0 ? hint : empty);
     }
 
     open(event) {
         const one = this.at(event);
-        if (one) {
+        if (one)
             this.options.open(one.point);
-        }
     }
 }
 

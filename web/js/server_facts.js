@@ -65,9 +65,8 @@ const COUNTERS = {
 // Gauges as they are, counters as {total, perSecond}; what the server does not tell is NaN.
 export function serverFacts(before, after) {
     const facts = { at: after.at };
-    for (const [key, name] of Object.entries(GAUGES)) {
+    for (const [key, name] of Object.entries(GAUGES))
         facts[key] = promValue(after.samples, name);
-    }
     for (const [key, name] of Object.entries(COUNTERS)) {
         const seconds = before ? (after.at - before.at) / 1000 : NaN;
         facts[key] = { total: promValue(after.samples, name),

@@ -6,9 +6,8 @@ const STEADY_FOCUS = 'a[href], button, input, select, summary, [tabindex]';
 export function steady(host) {
     let last = null;
     return (key, make) => {
-        if (key === last) {
+        if (key === last)
             return;
-        }
         last = key;
         const active = document.activeElement;
         const index = active && host.contains(active) ? [...host.querySelectorAll(STEADY_FOCUS)].indexOf(active) : -1;
@@ -16,7 +15,8 @@ export function steady(host) {
         host.replaceChildren(...[make()].flat(Infinity).filter(Boolean));
         if (index >= 0) {
             const now = [...host.querySelectorAll(STEADY_FOCUS)];
-            (now.find((node) => node.textContent === text) ?? now[Math.min(index, now.length - 1)])?.focus({ preventScroll: true });
+            const same = now.find((node) => node.textContent === text) ?? now[Math.min(index, now.length - 1)];
+            same?.focus({ preventScroll: true });
         }
     };
 }
@@ -33,9 +33,8 @@ export function pickerField({ id, title, choices, value, onChange, hint }) {
     label.textContent = title;
     node.className = 'field';
     node.append(label, select);
-    if (hint) {
+    if (hint)
         select.title = hint;
-    }
     select.addEventListener('change', () => onChange(select.value));
     const fill = (list, chosen) => {
         const all = list.some(([v]) => v === chosen) ? list : [...list, [chosen, chosen]];

@@ -6,6 +6,7 @@ import { CompareData, POINTS_DRAWN } from './compare_data.js';
 import { diffTable, valuesTable } from './compare_tables.js';
 import { append, clear, coalesce, h, icon, isolated, svgEl } from './dom.js';
 import { fmtCount, fmtDuration, fmtNumber, shortId } from './format.js';
+import { pressButton, titledSection } from './parts.js';
 import { go, placeUrl, setQuery } from './router.js';
 import { fileName, saveBlob } from './save.js';
 import { toCsv } from './series.js';
@@ -16,14 +17,14 @@ import { timeNode } from './time.js';
 import { toast } from './toast.js';
 
 const AXIS_TITLES = { round: 'Round', wall: 'Time since the start', steps: 'Steps done by all devices' };
+const CSV_AXES = { round: 'round', wall: 'seconds', steps: 'steps' };
 const COMPARE_RENEW_MS = 3000;
 const CHOICES = 200;
 const RUN_ENDS = new Set(['round_closed', 'run_finished', 'run_paused', 'run_resumed', 'config_changed']);
 
 function axisOptions(x) {
-    if (x === 'wall') {
+    if (x === 'wall')
         return { title: AXIS_TITLES.wall, fmt: (s) => fmtDuration(s * 1000) };
-    }
     return { title: AXIS_TITLES[x], fmt: x === 'steps' ? (n) => fmtNumber(n, 4) : undefined };
 }
 
@@ -33,20 +34,25 @@ class RunPicker {
     constructor(ctx) {
         this.ctx = ctx;
         this.chosen = compareSettings(ctx.query).runs;
-        this.button = h('button', { type: 'button', class: 'button primary', on: { click: () => this.compare() } }, icon('compare'), 'Compare');
+        this.button = pressButton('Compare', () => this.compare(), { kind: 'primary', icon: icon('compare') });
         this.table = dataTable({
             label: 'Runs', select: { label: (r) => r.name || shortId(r.id) }, onSelect: (ids) => this.choose(ids), pageSize: 50,
             columns: [
-                { id: 'name', title: 'Run', header: true, sortValue: (r) => r.name, cell: (r) => h('a', { href: placeUrl(['runs', r.id]) }, isolated(r.name || shortId(r.id))) },
+                { id: 'name', title: 'Run', header: true, sortValue: (r) => r.name,
+                    cell: (r) => h('a', { href: placeUrl(['runs', r.id]) }, isolated(r.name || shortId(r.id))) },
                 { id: 'status', title: 'Status', sortValue: runStatus, cell: (r) => stateBadge(runStatus(r)) },
-                { id: 'strategy', title: 'Strategy', sortValue: (r) => r.spec.strategy?.name, cell: (r) => r.spec.strategy?.name ?? '–' },
-                { id: 'rounds', title: 'Rounds', numeric: true, sortValue: (r) => r.round, cell: (r) => `${fmtCount(r.round)} / ${fmtCount(r.num_rounds)}` },
-                { id: 'created', title: 'Created', numeric: true, newestFirst: true, sortValue: (r) => r.created_at, cell: (r) => timeNode(r.created_at) },
+                { id: 'strategy', title: 'Strategy', sortValue: (r) => r.spec.strategy?.name,
+                    cell: (r) => r.spec.strategy?.name ?? '–' },
+                { id: 'rounds', title: 'Rounds', numeric: true, sortValue: (r) => r.round,
+                    cell: (r) => `${fmtCount(r.round)} / ${fmtCount(r.num_rounds)}` },
+                { id: 'created', title: 'Created', numeric: true, newestFirst: true, sortValue: (r) => r.created_at,
+                    cell: (r) => timeNode(r.created_at) },
             ],
             sort: { id: 'created', dir: 'desc' },
         });
         ctx.host.append(loading());
-        ctx.follow({ load: () => this.load(), onEvent: coalesce(() => this.load().catch(() => {}), COMPARE_RENEW_MS, ctx.signal) });
+        const renew = coalesce(() => this.load().catch(() => {}), COMPARE_RENEW_MS, ctx.signal);
+        ctx.follow({ load: () => this.load(), onEvent: renew });
         this.choose(this.chosen);
     }
 
@@ -54,27 +60,35 @@ class RunPicker {
         const { items, next_cursor } = await api.get('/api/v1/runs', { signal: this.ctx.signal, query: { limit: CHOICES } });
         if (items.length < 2) {
             this.ctx.host.replaceChildren(emptyState({ title: 'There is nothing to compare yet', level: 1,
-                text: `Comparing takes two runs; there ${items.length === 1 ? 'is one' : 'is none'}. Start one here, or submit a spec from a shell:`,
+                text: `Comparing takes two runs; there is ${items.length === 1 ? 'one' : 'none'}. Start one, or submit a spec from a shell:`,
                 command: 'fedlane run submit SPEC.json', action: h('a', { class: 'button', href: '#/runs' }, 'All runs') }));
             return;
         }
         this.table.update(items);
         if (!this.table.node.isConnected) {
             this.table.select(this.chosen.filter((id) => items.some((run) => run.id === id)));
+            const text = `Choose 2 to ${MOST_COMPARED} runs${next_cursor ? ` of the newest ${CHOICES}` : ''}.`;
             append(clear(this.ctx.host), h('div', { class: 'head' },
-                h('div', null, h('h1', null, 'Compare'), h('p', null, `Choose 2 to ${MOST_COMPARED} runs${next_cursor ? ` of the newest ${CHOICES}` : ''}.`)), this.button), this.table.node);
+                h('div', null, h('h1', null, 'Compare'), h('p', null, text)), this.button), this.table.node);
         }
     }
 
     choose(ids) {
         this.chosen = ids;
         this.button.disabled = ids.length < 2 || ids.length > MOST_COMPARED;
-        this.button.title = ids.length > MOST_COMPARED ? `Select at most ${MOST_COMPARED} runs` : ids.length < 2 ? 'Select at least two runs' : '';
+        this.button.title = ids.length > MOST_COMPARED ? `Select at most ${MOST_COMPARED} runs`
+            : ids.length < 2 ? 'Select at least two runs' : '';
     }
 
     compare() {
         go(placeUrl(['compare'], { ...this.ctx.query, choose: null, runs: this.chosen.join(',') }));
     }
+}
+
+// The colour of a run's curve.
+function runSwatch(i) {
+    return svgEl('svg', { class: ['swatch', `series-${i % 8}`], width: 18, height: 8, viewBox: '0 0 18 8', 'aria-hidden': 'true' },
+        svgEl('path', { d: 'M0 4h18', 'stroke-dasharray': i < 8 ? null : '6 4' }));
 }
 
 // ---- the comparison ----
@@ -101,25 +115,26 @@ class CompareView {
         this.drawRuns = steady(this.runList);
         this.drawDiff = steady(this.diff);
         this.drawValues = steady(this.values);
-        this.metricPick = pickerField({ id: 'compare-metric', title: 'Metric', choices: [], value: settings.metric, onChange: (metric) => this.set({ metric }) });
-        const axis = pickerField({ id: 'compare-x', title: 'Over', choices: COMPARE_AXES.map((x) => [x, AXIS_TITLES[x]]), value: settings.x, onChange: (x) => this.set({ x }) });
-        const section = (id, title, ...nodes) => h('section', { class: 'stack', 'aria-labelledby': id }, h('h2', { id }, title), nodes);
+        this.metricPick = pickerField({ id: 'compare-metric', title: 'Metric', choices: [], value: settings.metric,
+            onChange: (metric) => this.set({ metric }) });
+        const axis = pickerField({ id: 'compare-x', title: 'Over', choices: COMPARE_AXES.map((x) => [x, AXIS_TITLES[x]]),
+            value: settings.x, onChange: (x) => this.set({ x }) });
         this.page = [
-            h('div', { class: 'head' }, h('div', null, h('h1', null, 'Compare')), h('button', { type: 'button', class: 'button', on: { click: () => this.chooseOthers() } }, 'Other runs')),
+            h('div', { class: 'head' }, h('div', null, h('h1', null, 'Compare')), pressButton('Other runs', () => this.chooseOthers())),
             this.notes,
             this.runList,
             h('section', { class: 'panel stack', 'aria-label': 'Curves' },
                 h('div', { class: 'filters compare-settings' }, this.metricPick.node, axis.node, this.makeSmoothing(), this.makeLog()),
                 this.chartHost, this.below, this.makeExports()),
-            section('compare-diff', 'What differs between their specs', this.diff),
-            section('compare-last', 'Last values', this.values),
+            titledSection('compare-diff', 'What differs between their specs', this.diff),
+            titledSection('compare-last', 'Last values', this.values),
         ];
     }
 
     makeSmoothing() {
         const shown = h('output', { for: 'compare-smooth', class: 'num' }, String(this.settings.smooth));
-        const input = h('input', { id: 'compare-smooth', type: 'range', min: 0, max: 0.99, step: 0.01, prop: { value: String(this.settings.smooth) },
-            on: { input: () => {
+        const input = h('input', { id: 'compare-smooth', type: 'range', min: 0, max: 0.99, step: 0.01,
+            prop: { value: String(this.settings.smooth) }, on: { input: () => {
                 shown.textContent = input.value;
                 this.set({ smooth: Number(input.value) });
             } } });
@@ -127,7 +142,8 @@ class CompareView {
     }
 
     makeLog() {
-        const input = h('input', { id: 'compare-log', type: 'checkbox', prop: { checked: this.settings.log }, on: { change: () => this.set({ log: input.checked }) } });
+        const input = h('input', { id: 'compare-log', type: 'checkbox', prop: { checked: this.settings.log },
+            on: { change: () => this.set({ log: input.checked }) } });
         return h('label', { class: 'check', for: 'compare-log' }, input, 'Logarithmic scale');
     }
 
@@ -140,12 +156,12 @@ class CompareView {
                 toast(`The ${what} could not be made: ${error.message}`, 'bad');
             }
         };
-        const button = (what, make) => h('button', { type: 'button', class: 'button', on: { click: save(what, make) } }, icon('download'), what);
+        const button = (what, make) => pressButton(what, save(what, make), { icon: icon('download') });
         const text = (content, type) => new Blob([content], { type });
         return h('div', { class: 'row', role: 'group', 'aria-label': 'Save the chart' },
             button('SVG', () => text(this.chart.toSvg(), 'image/svg+xml')),
             button('PNG', () => this.chart.toPng()),
-            button('CSV', () => text(toCsv(this.series(), this.settings.x === 'wall' ? 'seconds' : this.settings.x), 'text/csv')));
+            button('CSV', () => text(toCsv(this.series(), CSV_AXES[this.settings.x]), 'text/csv')));
     }
 
     async set(changes) {
@@ -155,18 +171,16 @@ class CompareView {
             await this.data.complete(this.settings);
             this.showChart();
         } catch (error) {
-            if (!this.ctx.signal.aborted) {
+            if (!this.ctx.signal.aborted)
                 toast(`The curves could not be loaded: ${error.detail ?? error.message}`, 'bad');
-            }
         }
     }
 
     async load() {
         const { ctx, data } = this;
         await data.load(this.settings);
-        if (data.shown.length === 0 && data.missing.size > 0) {
+        if (data.shown.length === 0 && data.missing.size > 0)
             throw [...data.missing.values()][0];
-        }
         this.show();
         data.loadNames().then(() => ctx.signal.aborted || this.showMetrics(), () => {});
     }
@@ -186,9 +200,8 @@ class CompareView {
         try {
             await Promise.all(ids.map((id) => data.reload(id, settings)));
             await data.complete(settings);
-            if (!ctx.signal.aborted) {
+            if (!ctx.signal.aborted)
                 this.show();
-            }
         } catch {
             ids.forEach((id) => this.dirty.add(id)); // the badge says why; the next event, or the stream's return, asks again
         }
@@ -196,12 +209,10 @@ class CompareView {
 
     show() {
         const { ctx } = this;
-        if (ctx.signal.aborted) {
+        if (ctx.signal.aborted)
             return;
-        }
-        if (!this.chartHost.isConnected) {
+        if (!this.chartHost.isConnected)
             append(clear(ctx.host), this.page);
-        }
         this.showNotes();
         this.showRuns();
         this.showMetrics();
@@ -209,27 +220,32 @@ class CompareView {
         const runs = this.data.shown;
         const labels = runLabels(runs);
         this.drawDiff(JSON.stringify([labels, runs.map((r) => r.config)]), () => diffTable(runs, labels));
-        this.drawValues(JSON.stringify([labels, runs.map((r) => [r.metrics, r.round, r.status])]), () => valuesTable(runs, labels));
+        const values = JSON.stringify([labels, runs.map((r) => [r.metrics, r.round, r.status])]);
+        this.drawValues(values, () => valuesTable(runs, labels));
     }
 
     showNotes() {
-        const gone = [...this.data.missing].map(([id, error]) => `Run ${shortId(id)} is not shown: ${error.detail ?? error.message}`);
-        const all = [...this.settings.wrong, ...gone, this.data.shown.length === 1 ? 'One run alone: choose others with “Other runs”' : null].filter(Boolean);
-        this.drawNotes(JSON.stringify(all), () => all.map((text) => h('p', { class: 'note warn' }, icon('alert'), h('span', null, isolated(text)))));
+        const { missing, shown } = this.data;
+        const gone = [...missing].map(([id, error]) => `Run ${shortId(id)} is not shown: ${error.detail ?? error.message}`);
+        const alone = shown.length === 1 ? ['One run alone: choose others with “Other runs”'] : [];
+        const all = [...this.settings.wrong, ...gone, ...alone];
+        this.drawNotes(JSON.stringify(all), () => all.map((text) => (
+            h('p', { class: 'note warn' }, icon('alert'), h('span', null, isolated(text))))));
     }
 
     showRuns() {
         const runs = this.data.shown;
         const labels = runLabels(runs);
         this.drawRuns(JSON.stringify(runs.map((r) => [r.name, runStatus(r), r.round])), () => runs.map((run, i) => h('li', null,
-            svgEl('svg', { class: ['swatch', `series-${i % 8}`], width: 18, height: 8, viewBox: '0 0 18 8', 'aria-hidden': 'true' }, svgEl('path', { d: 'M0 4h18', 'stroke-dasharray': i < 8 ? null : '6 4' })),
+            runSwatch(i),
             h('a', { href: placeUrl(['runs', run.id]) }, isolated(labels[i])), stateBadge(runStatus(run)),
             h('span', { class: 'muted num rounds' }, `${fmtCount(run.round)} of ${fmtCount(run.num_rounds)} rounds`),
-            runs.length > 1 ? h('button', { type: 'button', class: 'button quiet icon-only', 'aria-label': `Leave out ${labels[i]}`, on: { click: () => this.leaveOut(run.id) } }, icon('close')) : null)));
+            runs.length > 1 ? pressButton(null, () => this.leaveOut(run.id),
+                { kind: 'quiet icon-only', icon: icon('close'), label: `Leave out ${labels[i]}` }) : null)));
     }
 
     leaveOut(id) {
-        go(placeUrl(['compare'], { ...this.ctx.query, ...this.query(), runs: this.settings.runs.filter((one) => one !== id).join(',') }));
+        go(placeUrl(['compare'], { ...this.query(), runs: this.settings.runs.filter((one) => one !== id).join(',') }));
     }
 
     chooseOthers() {
@@ -242,20 +258,21 @@ class CompareView {
     }
 
     showMetrics() {
-        this.metricPick.fill(this.data.metricNames(this.settings.metric).map((name) => [name, metricTitle(name)]), this.settings.metric);
+        const { metric } = this.settings;
+        this.metricPick.fill(this.data.metricNames(metric).map((name) => [name, metricTitle(name)]), metric);
     }
 
     series() {
         const runs = this.data.shown;
         const labels = runLabels(runs);
-        return runs.map((run, i) => ({ name: labels[i], points: comparePoints(this.data.curve(run.id, this.settings) ?? [], this.settings, run) }));
+        const curve = (run) => this.data.curve(run.id, this.settings) ?? [];
+        return runs.map((run, i) => ({ name: labels[i], points: comparePoints(curve(run), this.settings, run) }));
     }
 
     showChart() {
         const { settings, ctx } = this;
-        if (ctx.signal.aborted) {
+        if (ctx.signal.aborted)
             return;
-        }
         const title = metricTitle(settings.metric);
         ctx.setTitle(`Compare ${title.toLowerCase()}`);
         const options = { title, x: axisOptions(settings.x), y: { title }, series: this.series(), log: settings.log, height: 420,
@@ -265,8 +282,9 @@ class CompareView {
         } else {
             this.chart = lineChart(this.chartHost, options);
         }
-        const isThinned = !ROUND_METRICS.has(settings.metric) && this.data.shown.some((run) => (this.data.curve(run.id, settings)?.length ?? 0) >= POINTS_DRAWN);
-        this.below.textContent = isThinned ? 'Long curves are thinned by the server so that their shape, peaks included, stays; the CSV holds what is drawn.' : '';
+        const isLong = (run) => (this.data.curve(run.id, settings)?.length ?? 0) >= POINTS_DRAWN;
+        this.below.textContent = !ROUND_METRICS.has(settings.metric) && this.data.shown.some(isLong)
+            ? 'The server thins long curves so that their shape, peaks included, stays; the CSV holds what is drawn.' : '';
     }
 }
 

@@ -2,11 +2,11 @@
 import { api, apiPath } from './api.js';
 import { confirmDialog } from './confirm.js';
 import { lineChart } from './charts.js';
-import { commandBox, curlLine } from './command.js';
-import { countBars, factList, labelTags, speedNode, taskLink, workerLink } from './device_cells.js';
+import { countBars, labelTags, speedNode, taskLink, workerLink } from './device_cells.js';
 import { append, clear, coalesce, h, isolated } from './dom.js';
 import { classCounts, gentlePause, runsOfDevices } from './fleet.js';
 import { fmtCount, fmtDuration, fmtLoss, shortId } from './format.js';
+import { curlDetails, factList, pressButton, titledSection } from './parts.js';
 import { setQuery } from './router.js';
 import { RunNames } from './run_names.js';
 import { curvesOf, byRound } from './series.js';
@@ -27,12 +27,12 @@ export function taskOutcome(task) {
 }
 
 function historySteps(task) {
-    if (task.type !== 'train') {
+    if (task.type !== 'train')
         return h('span', { class: 'muted' }, '–');
-    }
+    const outcome = taskOutcome(task);
     const share = task.steps_assigned > 0 ? Math.min(1, task.steps_done / task.steps_assigned) : 0;
     return h('span', { class: 'steps-cell' }, h('span', null, `${fmtCount(task.steps_done)} / ${fmtCount(task.steps_assigned)}`),
-        h('span', { class: 'bar-track', vars: { st: `var(--st-${OUTCOMES.has(taskOutcome(task)) ? taskOutcome(task) : 'completed'})` } },
+        h('span', { class: 'bar-track', vars: { st: `var(--st-${OUTCOMES.has(outcome) ? outcome : 'completed'})` } },
             h('span', { class: 'bar-fill', vars: { w: `${100 * share}%` } })));
 }
 
@@ -44,22 +44,32 @@ function taskTookMs(task) {
 function historyColumns(runNames) {
     const report = (key) => (task) => task.report?.[key] ?? null;
     return [
-        { id: 'round', title: 'Round', header: true, newestFirst: true, sortValue: (t) => t.created_at, cell: (t) => taskLink(t, runNames()) },
+        { id: 'round', title: 'Round', header: true, newestFirst: true, sortValue: (t) => t.created_at,
+            cell: (t) => taskLink(t, runNames()) },
         { id: 'type', title: 'Work', sortValue: (t) => t.type, cell: (t) => (t.type === 'train' ? 'train' : 'evaluate') },
-        { id: 'status', title: 'Outcome', sortValue: taskOutcome, cell: (t) => h('span', { title: t.detail ?? t.stop_reason ?? null }, stateBadge(taskOutcome(t))) },
+        { id: 'status', title: 'Outcome', sortValue: taskOutcome,
+            cell: (t) => h('span', { title: t.detail ?? t.stop_reason ?? null }, stateBadge(taskOutcome(t))) },
         { id: 'steps', title: 'Steps done of assigned', numeric: true, sortValue: (t) => t.steps_done, cell: historySteps },
-        { id: 'start', title: 'Loss before', numeric: true, sortValue: report('train_loss_start'), cell: (t) => fmtLoss(report('train_loss_start')(t)) },
-        { id: 'end', title: 'Loss after', numeric: true, sortValue: report('train_loss_end'), cell: (t) => fmtLoss(report('train_loss_end')(t) ?? t.train_loss) },
-        { id: 'gamma', title: 'Gamma', numeric: true, hint: 'How inexactly it solved its local problem', sortValue: report('gamma'), cell: (t) => fmtLoss(report('gamma')(t)) },
-        { id: 'norm', title: 'Update norm', numeric: true, sortValue: report('update_norm'), cell: (t) => fmtLoss(report('update_norm')(t)) },
-        { id: 'took', title: 'Took', numeric: true, hint: 'From the claim to the update', sortValue: taskTookMs, cell: (t) => fmtDuration(taskTookMs(t)) },
-        { id: 'when', title: 'When', numeric: true, newestFirst: true, sortValue: (t) => t.created_at, cell: (t) => timeNode(t.uploaded_at ?? t.claimed_at ?? t.created_at) },
+        { id: 'start', title: 'Loss before', numeric: true, sortValue: report('train_loss_start'),
+            cell: (t) => fmtLoss(report('train_loss_start')(t)) },
+        { id: 'end', title: 'Loss after', numeric: true, sortValue: report('train_loss_end'),
+            cell: (t) => fmtLoss(report('train_loss_end')(t) ?? t.train_loss) },
+        { id: 'gamma', title: 'Gamma', numeric: true, hint: 'How inexactly it solved its local problem',
+            sortValue: report('gamma'), cell: (t) => fmtLoss(report('gamma')(t)) },
+        { id: 'norm', title: 'Update norm', numeric: true, sortValue: report('update_norm'),
+            cell: (t) => fmtLoss(report('update_norm')(t)) },
+        { id: 'took', title: 'Took', numeric: true, hint: 'From the claim to the update', sortValue: taskTookMs,
+            cell: (t) => fmtDuration(taskTookMs(t)) },
+        { id: 'when', title: 'When', numeric: true, newestFirst: true, sortValue: (t) => t.created_at,
+            cell: (t) => timeNode(t.uploaded_at ?? t.claimed_at ?? t.created_at) },
     ];
 }
 
 class DeviceView {
     constructor(ctx) {
-        Object.assign(this, { ctx, id: ctx.place.device, run: ctx.query.run ?? '', type: ctx.query.type === 'evaluate' ? 'evaluate' : 'train', runNames: new RunNames(ctx.signal), runs: new Set(), turn: 0 });
+        const { run = '', type } = ctx.query;
+        Object.assign(this, { ctx, id: ctx.place.device, run, type: type === 'evaluate' ? type : 'train', runs: new Set(), turn: 0 });
+        this.runNames = new RunNames(ctx.signal);
         this.table = dataTable({ columns: historyColumns(() => this.runNames), label: 'History', pageSize: 50, sort: { id: 'when', dir: 'desc' },
             empty: 'It has had no such task yet. A run selects it when its turn comes.' });
         this.makePage();
@@ -83,15 +93,15 @@ class DeviceView {
         this.chartPanel = h('section', { class: 'panel', 'aria-label': 'Course of its loss', hidden: true }, this.chartHost);
         this.drawHead = steady(this.head);
         this.drawFacts = steady(this.facts);
-        this.runPick = pickerField({ id: 'device-run', title: 'Run', choices: [['', 'All']], value: this.run, onChange: (run) => this.choose({ run }) });
-        this.typePick = pickerField({ id: 'device-type', title: 'Work', choices: [['train', 'Train'], ['evaluate', 'Evaluate']], value: this.type,
-            onChange: (type) => this.choose({ type }) });
+        this.runPick = pickerField({ id: 'device-run', title: 'Run', choices: [['', 'All']], value: this.run,
+            onChange: (run) => this.choose({ run }) });
+        this.typePick = pickerField({ id: 'device-type', title: 'Work', value: this.type,
+            choices: [['train', 'Train'], ['evaluate', 'Evaluate']], onChange: (type) => this.choose({ type }) });
         this.more = h('p', { class: 'muted small' });
         this.page = [this.head, this.facts, this.chartPanel,
-            h('section', { class: 'stack', 'aria-labelledby': 'device-history' }, h('h2', { id: 'device-history' }, 'History'),
-                h('div', { class: 'filters' }, this.runPick.node, this.typePick.node), this.table.node, this.more),
-            h('details', { class: 'panel' }, h('summary', null, 'The same with curl'),
-                h('div', { class: 'stack' }, commandBox(curlLine('GET', apiPath('devices', this.id))), commandBox(curlLine('GET', `${apiPath('devices', this.id, 'tasks')}?type=train`))))];
+            titledSection('device-history', 'History', [
+                h('div', { class: 'filters' }, this.runPick.node, this.typePick.node), this.table.node, this.more]),
+            curlDetails(apiPath('devices', this.id), `${apiPath('devices', this.id, 'tasks')}?type=train`)];
     }
 
     async choose(changes) {
@@ -101,19 +111,19 @@ class DeviceView {
         try {
             await this.load();
         } catch (error) {
-            if (!this.ctx.signal.aborted) {
+            if (!this.ctx.signal.aborted)
                 toast(`The history could not be loaded: ${error.detail ?? error.message}`, 'bad');
-            }
         }
     }
 
     async load() {
         const { signal } = this.ctx;
+        const query = { run: this.run, type: this.type };
         const turn = ++this.turn;
         const begin = performance.now();
         const [device, tasks] = await Promise.all([
             api.get(apiPath('devices', this.id), { signal }),
-            api.all(apiPath('devices', this.id, 'tasks'), { signal, max: MOST_HISTORY, query: { run: this.run, type: this.type } }),
+            api.all(apiPath('devices', this.id, 'tasks'), { signal, max: MOST_HISTORY, query }),
         ]);
         const worker = device.worker_id ? await api.get(apiPath('workers', device.worker_id), { signal }) : null;
         const pause = gentlePause(performance.now() - begin);
@@ -130,16 +140,14 @@ class DeviceView {
 
     schedule() {
         clearTimeout(this.timer);
-        if (!this.ctx.signal.aborted) {
+        if (!this.ctx.signal.aborted)
             this.timer = setTimeout(() => this.renew(), this.pause ?? 5000);
-        }
     }
 
     async renew() {
         try {
-            if (!document.hidden) {
+            if (!document.hidden)
                 await this.load();
-            }
         } catch {
             // The badge says that the connection is lost; what is shown stays.
         }
@@ -148,13 +156,11 @@ class DeviceView {
 
     show() {
         const { ctx, device } = this;
-        if (ctx.signal.aborted) {
+        if (ctx.signal.aborted)
             return;
-        }
         ctx.setTitle(device.name);
-        if (!this.table.node.isConnected) {
+        if (!this.table.node.isConnected)
             append(clear(ctx.host), this.page);
-        }
         this.drawHead(JSON.stringify([device.name, device.status, device.revoked_at]), () => this.headNodes());
         this.drawFacts(JSON.stringify([device, this.worker?.name, this.worker?.version]), () => this.factNodes());
         const known = [...new Set([this.run, ...this.runs].filter(Boolean))];
@@ -166,7 +172,7 @@ class DeviceView {
     headNodes() {
         const { device } = this;
         const revoke = session.can('revoke') && !device.revoked_at
-            ? h('button', { type: 'button', class: 'button danger', on: { click: () => this.revoke() } }, 'Revoke') : null;
+            ? pressButton('Revoke', () => this.revoke(), { kind: 'danger' }) : null;
         return [h('div', null, h('h1', null, isolated(device.name || shortId(device.id))),
             h('p', null, stateBadge(device.status), device.revoked_at ? [' ', timeNode(device.revoked_at)] : null)), revoke];
     }
@@ -175,9 +181,8 @@ class DeviceView {
         const { device } = this;
         const isSure = await confirmDialog({ title: `Revoke ${device.name}?`, action: 'Revoke', danger: true,
             text: 'Its open tasks fail and its own token ends. Its past work stays. To come back it has to be enrolled anew.' });
-        if (!isSure) {
+        if (!isSure)
             return;
-        }
         try {
             await api.del(apiPath('devices', this.id));
             toast(`${device.name} is revoked`);
@@ -190,23 +195,26 @@ class DeviceView {
     factNodes() {
         const { device, worker } = this;
         const open = device.open_tasks ?? [];
+        const unit = (...nodes) => h('span', { class: 'unit' }, nodes);
         const classes = classCounts(device);
         const other = Object.entries(device.capabilities ?? {}).filter(([key]) => key !== 'label_counts');
         return [
             factList([
                 ['Last seen', timeNode(device.last_seen_at)],
                 ['Speed', speedNode(device.steps_per_second)],
-                ['Examples', fmtCount(device.num_examples), h('span', { class: 'unit' }, ` and ${fmtCount(device.num_test_examples)} to test`)],
-                ['Data set', isolated(device.dataset), h('span', { class: 'unit' }, ` number ${device.ordinal}`)],
+                ['Examples', fmtCount(device.num_examples), unit(` and ${fmtCount(device.num_test_examples)} to test`)],
+                ['Data set', isolated(device.dataset), unit(` number ${device.ordinal}`)],
                 ['Input', device.input?.length > 0 ? device.input.join(' × ') : '–'],
                 ['Classes', device.classes > 0 ? fmtCount(device.classes) : '–'],
-                ['Worker', workerLink(worker, device.worker_id), worker ? h('span', { class: 'unit' }, ' ', isolated(worker.version)) : null],
+                ['Worker', workerLink(worker, device.worker_id), worker ? unit(' ', isolated(worker.version)) : null],
                 ['Enrolled', timeNode(device.created_at)],
-                ['Works on', open.length === 0 ? 'nothing' : open.map((task, i) => [i > 0 ? ', ' : null, taskLink(task, this.runNames)])],
+                ['Works on', open.length > 0 ? open.map((task, i) => [i > 0 ? ', ' : null, taskLink(task, this.runNames)]) : 'nothing'],
                 Object.keys(device.labels ?? {}).length > 0 ? ['Labels', labelTags(device)] : null,
             ]),
-            classes ? [h('h3', null, 'Examples by class'), countBars(classes, { label: 'Examples by class', total: classes.reduce((sum, [, n]) => sum + n, 0) })] : null,
-            other.length > 0 ? [h('h3', null, 'Capabilities'), h('pre', { class: 'spec', tabindex: 0, 'aria-label': 'Capabilities' }, JSON.stringify(Object.fromEntries(other), null, 2))] : null,
+            classes ? [h('h3', null, 'Examples by class'),
+                countBars(classes, { label: 'Examples by class', total: classes.reduce((sum, [, n]) => sum + n, 0) })] : null,
+            other.length > 0 ? [h('h3', null, 'Capabilities'), h('pre', { class: 'spec', tabindex: 0, 'aria-label': 'Capabilities' },
+                JSON.stringify(Object.fromEntries(other), null, 2))] : null,
         ];
     }
 
@@ -217,15 +225,17 @@ class DeviceView {
             this.chartPanel.hidden = true;
             return;
         }
-        const get = (device) => api.get(apiPath('runs', run, 'metrics'), { signal: this.ctx.signal, query: { name: 'train_loss', device, max_points: MOST_POINTS } });
+        const get = (device) => api.get(apiPath('runs', run, 'metrics'), { signal: this.ctx.signal,
+            query: { name: 'train_loss', device, max_points: MOST_POINTS } });
         const [own, all] = await Promise.all([get(this.id), get('aggregate')]);
         const ownPoints = own.items.map((p) => ({ ...p, ordinal: null }));
-        const series = [['This device', ownPoints], ['All devices', all.items]].map(([name, items]) => ({ name, points: byRound(curvesOf(items).get('train_loss') ?? []) }));
+        const series = [['This device', ownPoints], ['All devices', all.items]]
+            .map(([name, items]) => ({ name, points: byRound(curvesOf(items).get('train_loss') ?? []) }));
         this.chartPanel.hidden = series.every((one) => one.points.length === 0);
-        const options = { title: `Train loss in ${this.runNames.get(run)}`, x: { title: 'Round' }, y: { title: 'Train loss' }, series, height: 240 };
-        if (this.chartPanel.hidden || this.ctx.signal.aborted) {
+        const options = { title: `Train loss in ${this.runNames.get(run)}`, x: { title: 'Round' }, y: { title: 'Train loss' },
+            series, height: 240 };
+        if (this.chartPanel.hidden || this.ctx.signal.aborted)
             return;
-        }
         if (this.chart) {
             this.chart.update(options);
         } else {

@@ -2,8 +2,11 @@
 import { api } from './api.js';
 import { countBars, deviceColumns, speedText, workerColumns } from './device_cells.js';
 import { append, clear, coalesce, h, isolated } from './dom.js';
-import { DEVICE_STATUSES, countTexts, fleetFilter, gentlePause, labelCounts, passesFilter, runsOfDevices, speedPoints, statusCounts } from './fleet.js';
+import {
+    DEVICE_STATUSES, countTexts, fleetFilter, gentlePause, labelCounts, passesFilter, runsOfDevices, speedPoints, statusCounts,
+} from './fleet.js';
 import { fmtCount } from './format.js';
+import { pressButton, titledSection } from './parts.js';
 import { go, placeUrl, setQuery } from './router.js';
 import { RunNames } from './run_names.js';
 import { scatter } from './scatter.js';
@@ -24,13 +27,16 @@ function statusChoices(counts) {
 
 export class FleetView {
     constructor(ctx) {
-        Object.assign(this, { ctx, filter: fleetFilter(ctx.query), devices: [], workers: new Map(), runNames: new RunNames(ctx.signal), pause: 5000, turn: 0 });
+        Object.assign(this, { ctx, filter: fleetFilter(ctx.query), devices: [], workers: new Map(), pause: 5000, turn: 0 });
+        this.runNames = new RunNames(ctx.signal);
         const sort = /^(\w+)\.(asc|desc)$/.exec(ctx.query.sort ?? '');
         this.table = dataTable({
-            columns: deviceColumns(() => this), label: 'Devices', pageSize: 100, sort: sort ? { id: sort[1], dir: sort[2] } : { id: 'name', dir: 'asc' },
+            columns: deviceColumns(() => this), label: 'Devices', pageSize: 100,
+            sort: sort ? { id: sort[1], dir: sort[2] } : { id: 'name', dir: 'asc' },
             empty: 'No device matches these filters.', onSort: ({ id, dir }) => setQuery({ sort: `${id}.${dir}` }),
         });
-        this.workerTable = dataTable({ columns: workerColumns(), label: 'Workers', sort: { id: 'name', dir: 'asc' }, empty: 'No worker is enrolled; these devices came by themselves.' });
+        this.workerTable = dataTable({ columns: workerColumns(), label: 'Workers', sort: { id: 'name', dir: 'asc' },
+            empty: 'No worker is enrolled; these devices came by themselves.' });
         this.makePage();
         ctx.host.append(loading());
         ctx.follow({ load: () => this.load(), onEvent: (event) => FLEET_EVENTS.test(event.type) && this.refresh() });
@@ -49,7 +55,7 @@ export class FleetView {
         this.note = h('p', { class: 'note', hidden: true });
         const plotHost = h('div');
         this.plot = scatter(plotHost, {
-            kinds: ['revoked', 'offline', 'suspect', 'online'].map((kind) => ({ kind })), xTitle: 'Examples to train with', yTitle: 'steps/s',
+            kinds: ['revoked', 'offline', 'suspect', 'online'], xTitle: 'Examples to train with', yTitle: 'steps/s',
             hint: 'Both axes are logarithmic. Point at a device to read it, click to open it.',
             empty: 'No device shown here has a measured speed yet; it comes with its first training.',
             label: (points) => `Speed against data size of ${fmtCount(points.length)} devices; the table below has the same figures.`,
@@ -60,10 +66,10 @@ export class FleetView {
             h('div', { class: 'head' }, h('div', null, h('h1', null, 'Devices'), this.summary)),
             this.note,
             h('div', { class: 'fleet-top' },
-                h('section', { class: 'panel', 'aria-labelledby': 'fleet-plot' }, h('h2', { id: 'fleet-plot' }, 'Speed against data size'), plotHost),
-                h('section', { class: 'panel stack', 'aria-labelledby': 'fleet-status' }, h('h2', { id: 'fleet-status' }, 'Status'), this.statuses, this.labels)),
+                titledSection('fleet-plot', 'Speed against data size', plotHost, 'panel'),
+                titledSection('fleet-status', 'Status', [this.statuses, this.labels], 'panel stack')),
             h('section', { class: 'stack', 'aria-label': 'Devices' }, this.makeFilters(), this.table.node),
-            h('section', { class: 'stack', 'aria-labelledby': 'fleet-workers' }, h('h2', { id: 'fleet-workers' }, 'Workers'), this.workerTable.node),
+            titledSection('fleet-workers', 'Workers', this.workerTable.node),
         ];
     }
 
@@ -114,9 +120,8 @@ export class FleetView {
     // Presence and speed change without an event.
     schedule() {
         clearTimeout(this.timer);
-        if (!this.ctx.signal.aborted) {
+        if (!this.ctx.signal.aborted)
             this.timer = setTimeout(() => this.renew(), this.pause);
-        }
     }
 
     async renew() {
@@ -134,16 +139,14 @@ export class FleetView {
 
     show() {
         const { ctx } = this;
-        if (ctx.signal.aborted) {
+        if (ctx.signal.aborted)
             return;
-        }
         if (this.devices.length === 0) {
             ctx.host.replaceChildren(this.emptyNode());
             return;
         }
-        if (!this.table.node.isConnected) {
+        if (!this.table.node.isConnected)
             append(clear(ctx.host), this.page);
-        }
         this.showSummary();
         this.showLabels();
         this.showPickers();
@@ -156,8 +159,10 @@ export class FleetView {
     showSummary() {
         const counts = statusCounts(this.devices);
         const workers = this.workers.size;
-        clear(this.summary).append(`${fmtCount(this.devices.length - counts.revoked)} devices of ${fmtCount(workers)} ${workers === 1 ? 'worker' : 'workers'}`);
-        clear(this.statuses).append(...DEVICE_STATUSES.map((s) => h('div', null, h('dt', null, stateBadge(s)), h('dd', null, fmtCount(counts[s])))));
+        const serving = this.devices.length - counts.revoked;
+        this.summary.textContent = `${fmtCount(serving)} devices of ${fmtCount(workers)} ${workers === 1 ? 'worker' : 'workers'}`;
+        append(clear(this.statuses), DEVICE_STATUSES.map((s) => (
+            h('div', null, h('dt', null, stateBadge(s)), h('dd', null, fmtCount(counts[s]))))));
         this.note.hidden = !this.isMore;
         this.note.textContent = `The first ${fmtCount(MOST_DEVICES)} devices are shown; the API has them all, page by page.`;
     }
@@ -181,10 +186,12 @@ export class FleetView {
     showPickers() {
         const { filter, pickers } = this;
         pickers.status.fill(statusChoices(statusCounts(this.devices)), filter.status);
-        pickers.dataset.fill([['', 'All'], ...countTexts(this.devices.map((d) => d.dataset)).map(([text, n]) => [text, `${text} (${fmtCount(n)})`])], filter.dataset);
-        pickers.worker.fill([['', 'All'], ...[...this.workers.values()].map((w) => [w.id, `${w.name} (${fmtCount(w.num_devices)})`])], filter.worker);
+        const datasets = countTexts(this.devices.map((d) => d.dataset)).map(([text, n]) => [text, `${text} (${fmtCount(n)})`]);
+        const workers = [...this.workers.values()].map((w) => [w.id, `${w.name} (${fmtCount(w.num_devices)})`]);
+        pickers.dataset.fill([['', 'All'], ...datasets], filter.dataset);
+        pickers.worker.fill([['', 'All'], ...workers], filter.worker);
         this.drawLabelFilter(filter.label, () => (filter.label
-            ? h('button', { type: 'button', class: 'button', on: { click: () => this.toggleLabel(filter.label) } }, 'Only ', isolated(filter.label), ' – show all')
+            ? pressButton(['Only ', isolated(filter.label), ' – show all'], () => this.toggleLabel(filter.label))
             : []));
     }
 
@@ -192,8 +199,9 @@ export class FleetView {
         return emptyState({
             level: 1,
             title: 'No device is enrolled yet',
-            text: 'A worker brings its devices along. Start one beside the data, with the enrollment token of the server’s data folder:',
-            command: `fedlane-worker --server ${location.origin} --enroll-token-file enrollment.token --data data.json --devices 0-9 --state-dir worker`,
+            text: 'A worker brings its devices along. Start one beside the data, with the enrollment token of the server’s folder:',
+            command: `fedlane-worker --server ${location.origin} --enroll-token-file enrollment.token --data data.json `
+                + '--devices 0-9 --state-dir worker',
         });
     }
 }

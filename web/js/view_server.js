@@ -1,8 +1,8 @@
 // How the server is: its health, how quick it answers, what it keeps and what waits. Asked for only while somebody looks.
 import { api } from './api.js';
-import { commandBox, curlLine } from './command.js';
 import { append, clear, h, quantity, svgEl } from './dom.js';
 import { fmtBytes, fmtCount, fmtDuration, fmtNumber } from './format.js';
+import { curlDetails, titledSection } from './parts.js';
 import { parseProm } from './prom.js';
 import { buildFacts, keepFacts, routeFacts, serverFacts } from './server_facts.js';
 import { sparkline } from './sparkline.js';
@@ -14,9 +14,8 @@ const FIRST_LOOK_MS = 1500; // rates need two looks
 const KEPT_MS = 10 * 60 * 1000;
 
 function quantileText(quantile) {
-    if (!quantile) {
+    if (!quantile)
         return '–';
-    }
     const ms = quantile.value * 1000;
     const text = ms < 10 ? `${fmtNumber(ms, 2)} ms` : fmtDuration(ms);
     return quantile.isMore ? `over ${text}` : text;
@@ -34,28 +33,45 @@ function bytesRate(perSecond) {
 const GLANCES = [
     { title: 'Requests', text: (f) => rateText(f.quick.perSecond), course: (f) => f.quick.perSecond,
         hint: 'Answered a second, without those that wait for events or work' },
-    { title: 'Half are answered within', text: (f) => quantileText(f.quick.p50), course: (f) => f.quick.p50?.value, hint: 'Median time of a request' },
-    { title: '99 % within', text: (f) => quantileText(f.quick.p99), course: (f) => f.quick.p99?.value, hint: '99th percentile of the time of a request' },
+    { title: 'Half are answered within', text: (f) => quantileText(f.quick.p50), course: (f) => f.quick.p50?.value,
+        hint: 'Median time of a request' },
+    { title: '99 % within', text: (f) => quantileText(f.quick.p99), course: (f) => f.quick.p99?.value,
+        hint: '99th percentile of the time of a request' },
     { title: 'Memory', text: (f) => fmtBytes(f.memory), course: (f) => f.memory, hint: 'Resident memory of the process' },
-    { title: 'Database', text: (f) => fmtBytes(f.database), course: (f) => f.database, hint: 'Runs, rounds, tasks, devices: fedlane.db' },
-    { title: 'Weights', text: (f) => fmtBytes(f.weights), course: (f) => f.weights, hint: 'Models and updates that are kept: blobs.db' },
-    { title: 'Writer queue', text: (f) => fmtCount(f.queue), course: (f) => f.queue, hint: 'Operations that wait for the writer thread' },
-    { title: 'Writes', text: (f) => rateText(f.operations.perSecond), course: (f) => f.operations.perSecond, hint: 'Operations that change the database' },
-    { title: 'Commits', text: (f) => rateText(f.commits.perSecond), course: (f) => f.commits.perSecond, hint: 'Many operations share one commit' },
+    { title: 'Database', text: (f) => fmtBytes(f.database), course: (f) => f.database,
+        hint: 'Runs, rounds, tasks, devices: fedlane.db' },
+    { title: 'Weights', text: (f) => fmtBytes(f.weights), course: (f) => f.weights,
+        hint: 'Models and updates that are kept: blobs.db' },
+    { title: 'Writer queue', text: (f) => fmtCount(f.queue), course: (f) => f.queue,
+        hint: 'Operations that wait for the writer thread' },
+    { title: 'Writes', text: (f) => rateText(f.operations.perSecond), course: (f) => f.operations.perSecond,
+        hint: 'Operations that change the database' },
+    { title: 'Commits', text: (f) => rateText(f.commits.perSecond), course: (f) => f.commits.perSecond,
+        hint: 'Many operations share one commit' },
     { title: 'Connections', text: (f) => fmtCount(f.connections), course: (f) => f.connections, hint: 'Open connections' },
     { title: 'Waiters', text: (f) => fmtCount(f.waiters), course: (f) => f.waiters, hint: 'Parked long-polls and event streams' },
-    { title: 'Received', text: (f) => bytesRate(f.received.perSecond), course: (f) => f.received.perSecond, hint: 'Bodies of requests' },
+    { title: 'Received', text: (f) => bytesRate(f.received.perSecond), course: (f) => f.received.perSecond,
+        hint: 'Bodies of requests' },
     { title: 'Sent', text: (f) => bytesRate(f.sent.perSecond), course: (f) => f.sent.perSecond, hint: 'Bodies of replies' },
-    { title: 'Rounds', text: (f) => fmtCount(f.rounds.total), course: (f) => f.rounds.total, hint: 'That made a model version, over all runs' },
+    { title: 'Rounds', text: (f) => fmtCount(f.rounds.total), course: (f) => f.rounds.total,
+        hint: 'That made a model version, over all runs' },
 ];
+
+function waitingTag() {
+    const title = 'Its time says how long it waited, not how quick the server is';
+    return h('span', { class: 'tag', title }, 'waits on purpose');
+}
 
 const ROUTE_COLUMNS = [
     { id: 'route', title: 'Route', header: true, sortValue: (r) => r.route,
-        cell: (r) => [h('code', null, r.route), ' ', r.isWaiting ? h('span', { class: 'tag', title: 'Its time says how long it waited, not how quick the server is' }, 'waits on purpose') : null] },
+        cell: (r) => [h('code', null, r.route), ' ', r.isWaiting ? waitingTag() : null] },
     { id: 'rate', title: 'Rate', numeric: true, sortValue: (r) => r.perSecond, cell: (r) => quantity(rateText(r.perSecond)) },
-    { id: 'p50', title: 'Median', numeric: true, sortValue: (r) => r.p50?.value ?? null, cell: (r) => quantity(quantileText(r.p50)) },
-    { id: 'p99', title: '99 %', numeric: true, sortValue: (r) => r.p99?.value ?? null, cell: (r) => quantity(quantileText(r.p99)) },
-    { id: 'failed', title: 'Failed', numeric: true, hint: 'Answered with 5xx, or left by the client before its reply', sortValue: (r) => r.failed, cell: (r) => fmtCount(r.failed) },
+    { id: 'p50', title: 'Median', numeric: true, sortValue: (r) => r.p50?.value ?? null,
+        cell: (r) => quantity(quantileText(r.p50)) },
+    { id: 'p99', title: '99 %', numeric: true, sortValue: (r) => r.p99?.value ?? null,
+        cell: (r) => quantity(quantileText(r.p99)) },
+    { id: 'failed', title: 'Failed', numeric: true, hint: 'Answered with 5xx, or left by the client before its reply',
+        sortValue: (r) => r.failed, cell: (r) => fmtCount(r.failed) },
     { id: 'total', title: 'Since the start', numeric: true, sortValue: (r) => r.total, cell: (r) => fmtCount(r.total) },
 ];
 
@@ -65,10 +81,16 @@ function glanceNode({ title, hint }) {
     return { figure, course, node: h('div', { class: 'glance', title: hint }, h('dt', null, title), figure, course) };
 }
 
+// As wide as what will stand there.
+function emptySpark() {
+    return svgEl('svg', { class: 'spark', width: 72, height: 22, 'aria-hidden': 'true' });
+}
+
 class ServerView {
     constructor(ctx) {
         Object.assign(this, { ctx, last: null, history: [], isFirst: true });
-        this.table = dataTable({ columns: ROUTE_COLUMNS, label: 'Routes', key: (r) => r.route, sort: { id: 'rate', dir: 'desc' }, empty: 'No request yet.' });
+        this.table = dataTable({ columns: ROUTE_COLUMNS, label: 'Routes', key: (r) => r.route,
+            sort: { id: 'rate', dir: 'desc' }, empty: 'No request yet.' });
         this.makePage();
         ctx.host.append(loading());
         this.visible = () => document.hidden || this.look();
@@ -88,9 +110,8 @@ class ServerView {
         this.page = [
             h('div', { class: 'head' }, h('div', null, h('h1', null, 'Server'), this.health), this.version),
             h('dl', { class: 'glances', 'aria-label': 'Figures' }, this.glances.map((g) => g.node)),
-            h('section', { class: 'stack', 'aria-labelledby': 'server-routes' }, h('h2', { id: 'server-routes' }, 'Routes'), this.windowText, this.table.node),
-            h('details', { class: 'panel' }, h('summary', null, 'The same with curl'), h('div', { class: 'stack' },
-                commandBox(curlLine('GET', '/metrics', undefined, { accept: 'text/plain' })), commandBox(curlLine('GET', '/readyz')))),
+            titledSection('server-routes', 'Routes', [this.windowText, this.table.node]),
+            curlDetails('/metrics', '/readyz'),
         ];
     }
 
@@ -101,17 +122,16 @@ class ServerView {
             return; // it goes on when somebody looks again
         }
         try {
-            const [text, health] = await Promise.all([api.text('/metrics', 'text/plain', { signal: ctx.signal }), this.askHealth()]);
+            const { signal } = ctx;
+            const [text, health] = await Promise.all([api.text('/metrics', 'text/plain', { signal }), this.askHealth()]);
             this.take(parseProm(text), health);
         } catch (error) {
-            if (ctx.signal.aborted) {
+            if (ctx.signal.aborted)
                 return;
-            }
             this.lost(error);
         }
-        if (!ctx.signal.aborted) {
+        if (!ctx.signal.aborted)
             this.timer = setTimeout(() => this.look(), this.history.length > 1 ? LOOK_MS : FIRST_LOOK_MS);
-        }
     }
 
     // Each of the two says itself what is wrong.
@@ -160,7 +180,7 @@ class ServerView {
         append(clear(this.version), h('span', { class: 'tag' }, `version ${build.version ?? 'unknown'}`));
         GLANCES.forEach((glance, i) => this.showGlance(this.glances[i], glance, facts));
         this.windowText.textContent = this.last
-            ? `Rates and times are of the last ${fmtDuration(now.at - this.last.at)}; times are read from a histogram and lie within its steps.`
+            ? `Rates and times are of the last ${fmtDuration(now.at - this.last.at)}; times come from a histogram's steps.`
             : 'Times are since the server started; rates come with the next look, in a few seconds.';
         this.table.update(routeFacts(this.last, now));
     }
@@ -168,7 +188,7 @@ class ServerView {
     showGlance({ figure, course }, { text, course: value, title }, facts) {
         append(clear(figure), quantity(text(facts)));
         const values = this.history.map((f) => value(f) ?? null);
-        clear(course).append(values.length > 1 ? sparkline(values, {}) : svgEl('svg', { class: 'spark', width: 72, height: 22, 'aria-hidden': 'true' }));
+        clear(course).append(values.length > 1 ? sparkline(values) : emptySpark());
         course.title = values.length > 1 ? `${title}, the last ${fmtDuration(facts.at - this.history[0].at)}` : '';
     }
 }

@@ -1,11 +1,11 @@
 // One worker process: what it runs on and which devices live in it.
 import { api, apiPath } from './api.js';
 import { confirmDialog } from './confirm.js';
-import { commandBox, curlLine } from './command.js';
-import { deviceColumns, factList } from './device_cells.js';
+import { deviceColumns } from './device_cells.js';
 import { append, clear, coalesce, h, isolated } from './dom.js';
 import { gentlePause, runsOfDevices, statusCounts } from './fleet.js';
 import { fmtBytes, fmtCount, fmtNumber, shortId } from './format.js';
+import { curlDetails, factList, pressButton, titledSection } from './parts.js';
 import { RunNames } from './run_names.js';
 import { session } from './session.js';
 import { loading, stateBadge } from './states.js';
@@ -16,35 +16,40 @@ import { toast } from './toast.js';
 
 const MOST_DEVICES_OF_WORKER = 10000;
 // What a worker tells of its machine, in words; anything else is shown as it came.
-const RESOURCES = {
-    threads: ['Threads for training', fmtCount],
-    cpus: ['Processors', fmtCount],
-    memory_bytes: ['Memory of the machine', fmtBytes],
-    slowdown: ['Slowed down', (x) => (x === 1 ? 'no' : `${fmtNumber(x, 3)} times`)],
-};
+const RESOURCES = new Map([
+    ['threads', ['Threads for training', fmtCount]],
+    ['cpus', ['Processors', fmtCount]],
+    ['memory_bytes', ['Memory of the machine', fmtBytes]],
+    ['slowdown', ['Slowed down', (x) => (x === 1 ? 'no' : `${fmtNumber(x, 3)} times`)]],
+]);
+
+function anyFact(title, value) {
+    return [isolated(title), isolated(typeof value === 'string' ? value : JSON.stringify(value))];
+}
 
 function resourceFacts(resources) {
     return Object.entries(resources ?? {}).map(([key, value]) => {
-        const known = RESOURCES[key];
-        return known ? [known[0], known[1](value)] : [isolated(key), isolated(typeof value === 'string' ? value : JSON.stringify(value))];
+        const [title, text] = RESOURCES.get(key) ?? [];
+        return title ? [title, text(value)] : anyFact(key, value);
     });
 }
 
 class WorkerView {
     constructor(ctx) {
         Object.assign(this, { ctx, id: ctx.place.worker, workers: new Map(), runNames: new RunNames(ctx.signal), turn: 0 });
-        this.table = dataTable({ columns: deviceColumns(() => this, { ofWorker: true }), label: 'Devices', sort: { id: 'name', dir: 'asc' }, empty: 'It has no device.' });
+        this.table = dataTable({ columns: deviceColumns(() => this, { ofWorker: true }), label: 'Devices',
+            sort: { id: 'name', dir: 'asc' }, empty: 'It has no device.' });
         this.head = h('div', { class: 'head' });
         this.facts = h('section', { class: 'panel', 'aria-label': 'Facts' });
         this.drawHead = steady(this.head);
         this.drawFacts = steady(this.facts);
         this.count = h('p', { class: 'muted' });
         this.page = [this.head, this.facts,
-            h('section', { class: 'stack', 'aria-labelledby': 'worker-devices' }, h('h2', { id: 'worker-devices' }, 'Devices'), this.count, this.table.node),
-            h('details', { class: 'panel' }, h('summary', null, 'The same with curl'), commandBox(curlLine('GET', apiPath('workers', this.id))))];
+            titledSection('worker-devices', 'Devices', [this.count, this.table.node]), curlDetails(apiPath('workers', this.id))];
         ctx.host.append(loading());
         this.refresh = coalesce(() => this.renew(), 2000, ctx.signal);
-        ctx.follow({ load: () => this.load(), onEvent: ({ type, data }) => (data?.worker_id === this.id || type.startsWith('device_')) && this.refresh() });
+        const concerns = ({ type, data }) => data?.worker_id === this.id || type.startsWith('device_');
+        ctx.follow({ load: () => this.load(), onEvent: (event) => concerns(event) && this.refresh() });
         ctx.signal.addEventListener('abort', () => clearTimeout(this.timer));
     }
 
@@ -68,16 +73,14 @@ class WorkerView {
 
     schedule() {
         clearTimeout(this.timer);
-        if (!this.ctx.signal.aborted) {
+        if (!this.ctx.signal.aborted)
             this.timer = setTimeout(() => this.renew(), this.pause ?? 5000);
-        }
     }
 
     async renew() {
         try {
-            if (!document.hidden) {
+            if (!document.hidden)
                 await this.load();
-            }
         } catch {
             // The badge says that the connection is lost; what is shown stays.
         }
@@ -86,32 +89,31 @@ class WorkerView {
 
     show() {
         const { ctx, worker, devices } = this;
-        if (ctx.signal.aborted) {
+        if (ctx.signal.aborted)
             return;
-        }
         ctx.setTitle(worker.name);
-        if (!this.table.node.isConnected) {
+        if (!this.table.node.isConnected)
             append(clear(ctx.host), this.page);
-        }
         this.drawHead(JSON.stringify([worker.name, worker.status, worker.revoked_at]), () => this.headNodes());
         this.drawFacts(JSON.stringify({ ...worker, devices: null }), () => this.factNodes());
         const counts = statusCounts(devices);
-        this.count.textContent = `${fmtCount(devices.length)} in all, ${fmtCount(counts.online)} online${devices.isMore ? '; the API has the others' : ''}`;
+        const others = devices.isMore ? '; the API has the others' : '';
+        this.count.textContent = `${fmtCount(devices.length)} in all, ${fmtCount(counts.online)} online${others}`;
         this.table.update(devices);
     }
 
     headNodes() {
         const { worker } = this;
         const revoke = session.can('revoke') && !worker.revoked_at
-            ? h('button', { type: 'button', class: 'button danger', on: { click: () => this.revoke() } }, 'Revoke') : null;
+            ? pressButton('Revoke', () => this.revoke(), { kind: 'danger' }) : null;
         return [h('div', null, h('h1', null, isolated(worker.name || shortId(worker.id))),
             h('p', null, stateBadge(worker.status), worker.revoked_at ? [' ', timeNode(worker.revoked_at)] : null)), revoke];
     }
 
     factNodes() {
         const { worker } = this;
-        const capabilities = Object.entries(worker.capabilities ?? {}).map(([key, value]) => [isolated(key.charAt(0).toUpperCase() + key.slice(1)),
-            isolated(typeof value === 'string' ? value : JSON.stringify(value))]);
+        const capabilities = Object.entries(worker.capabilities ?? {})
+            .map(([key, value]) => anyFact(key.charAt(0).toUpperCase() + key.slice(1), value));
         return factList([
             ['Last seen', timeNode(worker.last_seen_at)], ['Version', isolated(worker.version || '–')], ...capabilities,
             ...resourceFacts(worker.resources), ['Enrolled', timeNode(worker.created_at)], ['Id', h('code', null, worker.id)],
@@ -122,10 +124,10 @@ class WorkerView {
         const { worker } = this;
         const n = worker.num_devices;
         const isSure = await confirmDialog({ title: `Revoke ${worker.name}?`, action: 'Revoke', danger: true,
-            text: `Its token ends, ${n === 1 ? 'its device is' : `its ${fmtCount(n)} devices are`} revoked and their open tasks fail. Past work stays. To come back it has to be enrolled anew.` });
-        if (!isSure) {
+            text: `Its token ends, ${n === 1 ? 'its device is' : `its ${fmtCount(n)} devices are`} revoked and open tasks fail. `
+                + 'Past work stays. To come back it has to be enrolled anew.' });
+        if (!isSure)
             return;
-        }
         try {
             await api.del(apiPath('workers', this.id));
             toast(`${worker.name} is revoked`);
