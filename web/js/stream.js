@@ -72,8 +72,13 @@ class EventStream {
         this.filter = createFilter(since);
         this.visibility = () => this.onVisibility();
         this.online = () => this.retryNow();
+        // A browser keeps pages that were left, ready to come back to, and their connections with them.
+        this.leaving = () => this.rest();
+        this.returning = () => this.wake();
         document.addEventListener('visibilitychange', this.visibility);
         window.addEventListener('online', this.online);
+        window.addEventListener('pagehide', this.leaving);
+        window.addEventListener('pageshow', this.returning);
         this.connect();
     }
 
@@ -84,6 +89,8 @@ class EventStream {
         this.drop();
         document.removeEventListener('visibilitychange', this.visibility);
         window.removeEventListener('online', this.online);
+        window.removeEventListener('pagehide', this.leaving);
+        window.removeEventListener('pageshow', this.returning);
     }
 
     arm(name, ms, f) {
@@ -184,20 +191,26 @@ class EventStream {
     // A browser has six connections to a server for all its tabs: one that nobody looks at gives its own back.
     onVisibility() {
         if (document.hidden) {
-            this.arm('hiding', HIDDEN_MS, () => {
-                this.isResting = true;
-                this.disarm('retry');
-                this.disarm('silence');
-                this.drop();
-            });
+            this.arm('hiding', HIDDEN_MS, () => this.rest());
         } else {
             this.disarm('hiding');
-            if (this.isResting) {
-                this.isResting = false;
-                this.attempt = 0;
-                this.connect();
-            }
+            this.wake();
         }
+    }
+
+    rest() {
+        this.isResting = true;
+        this.disarm('retry');
+        this.disarm('silence');
+        this.drop();
+    }
+
+    wake() {
+        if (!this.isResting)
+            return;
+        this.isResting = false;
+        this.attempt = 0;
+        this.connect();
     }
 }
 

@@ -181,6 +181,22 @@ test('a page that nobody looks at gives its connection back, and misses nothing'
     assert.equal(later[0].last, '3');
 }));
 
+test('a page that was left gives its connection back at once, and goes on when one comes back to it', async () => {
+    const asked = fakeServer(3, []);
+    const { seen, states, stream } = follow();
+    await until(() => seen.length === 3);
+    listeners.pagehide();
+    await sleep(100);
+    assert.deepEqual([asked.length, states], [1, ['live']]);
+    const later = fakeServer(9, []);
+    listeners.pageshow();
+    await until(() => seen.length === 9);
+    stream.close();
+    assert.deepEqual(seen, oneTo(9));
+    assert.equal(later[0].last, '3');
+    assert.deepEqual(Object.keys(listeners), []);
+});
+
 test('a connection that has gone silent is given up', () => inShort(40000, async () => {
     const asked = fakeServer(2, []);
     const { seen, states, stream } = follow();
