@@ -1,6 +1,6 @@
 """A real browser for the tests of the dashboard: Debian's Chromium, headless, driven over WebDriver and its DevTools.
 
-One process serves all tests; each test gets a tab of its own, with an empty session and local storage. What the page wrote
+One process and one tab serve all tests; each begins on an empty page, with an empty session and local storage. What the page wrote
 to the console and which addresses it asked is collected as it goes: Page.check() is called at the end of every test."""
 import base64
 import contextlib
@@ -64,22 +64,17 @@ class Browser:
         self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
         self.driver.set_script_timeout(harness.TIMEOUT_S)
         self.driver.set_page_load_timeout(harness.TIMEOUT_S)
+        self.former = None
         self.version = self.driver.capabilities["browserVersion"]
 
     def page(self, origin):
-        """A tab that knows nothing of those before it; they are closed."""
-        driver = self.driver
-        before = driver.window_handles
-        driver.switch_to.new_window("tab")
-        fresh = driver.current_window_handle
-        for handle in before:
-            driver.switch_to.window(handle)
-            driver.close()
-        driver.switch_to.window(fresh)
-        driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
+        """A page that knows nothing of those before it. It has the same tab: a new one would take as long as a short test."""
+        if self.former:
+            self.former.leave()
         for name in ("browser", "performance"):
-            driver.get_log(name)
-        return Page(self, origin)
+            self.driver.get_log(name)
+        self.former = Page(self, origin)
+        return self.former
 
     def close(self):
         self.driver.quit()
@@ -90,13 +85,33 @@ class Page:
         self.browser, self.driver, self.origin = browser, browser.driver, origin
         self.requests, self.replies, self.console, self.allowed = [], {}, [], []
         self.bytes, self.names = {}, {}  # by address: what came over the wire
+        self.scripts, self.is_new = [], True
         self.resize(WIDE)
+        self.emulate()
 
     # -- where it is ------------------------------------------------------------------------------------------------------
 
-    def open(self, place="/"):
-        """A place is what follows the origin: "/#/runs". Another fragment alone is a click on a link, not a new page."""
+    def open(self, place="/", before=None):
+        """A place is what follows the origin: "/#/runs". Another fragment alone is a click on a link, not a new page.
+        before: a script that runs before those of the page, this once."""
+        if self.is_new:
+            before = "sessionStorage.clear(); localStorage.clear(); " + (before or "")
+            self.is_new = False
+        script_id = self.add_script(before) if before else None
         self.driver.get(self.origin + place)
+        if script_id:
+            self.remove_script(script_id)
+
+    def leave(self):
+        self.driver.get("about:blank")
+        for script_id in self.scripts:
+            self.remove_script(script_id)
+
+    def add_script(self, text):
+        return self.cdp("Page.addScriptToEvaluateOnNewDocument", {"source": text})["identifier"]
+
+    def remove_script(self, script_id):
+        self.cdp("Page.removeScriptToEvaluateOnNewDocument", {"identifier": script_id})
 
     def reload(self):
         self.driver.refresh()
@@ -129,16 +144,19 @@ class Page:
 
     def until(self, condition, what, timeout_s=30):
         """Waits until condition() is true and returns it. An element that is renewed meanwhile is asked for again."""
-        def holds():
+        deadline, pause = time.monotonic() + timeout_s, 0.01
+        while True:
             with contextlib.suppress(StaleElementReferenceException):
-                return condition()
-            return None
-        try:
-            return harness.wait_for(holds, what, timeout_s)
-        except AssertionError as error:
-            self.collect()
-            raise AssertionError("%s\nat %s\nconsole: %s\non the page:\n%s" % (
-                error, self.driver.current_url, self.console[-5:], self.text()[:3000])) from None
+                value = condition()
+                if value:
+                    return value
+            if time.monotonic() > deadline:
+                break
+            time.sleep(pause)
+            pause = min(0.04, pause * 1.4)  # asking is work for the page, too
+        self.collect()
+        raise AssertionError("waited too long for %s\nat %s\nconsole: %s\non the page:\n%s" % (
+            what, self.driver.current_url, self.console[-5:], self.text()[:3000]))
 
     def until_text(self, text, timeout_s=30):
         """Text, or a pattern, that the page comes to show."""
@@ -224,11 +242,13 @@ class Page:
         """What the badge says: 'live', 'behind', 'offline', 'connecting'; None while there is no badge."""
         return self.js("return document.querySelector('.live:not([hidden])')?.dataset.state ?? null")
 
-    def rows(self, name=None):
-        """The body of a table: a list of lists of texts."""
-        table = self.find("table", name)
-        return self.js("return [...arguments[0].querySelectorAll('tbody tr')].map((row) =>"
-                       " [...row.cells].map((cell) => cell.innerText.trim()))", table)
+    def rows(self, name):
+        """The body of a table: a list of lists of texts. Waits for the table."""
+        found = self.until(lambda: self.js("""
+            const table = [...document.querySelectorAll('table')].find((t) => (t.ariaLabel ?? t.caption?.innerText) === arguments[0]);
+            return table && [[...table.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.innerText.trim()))];
+            """, name), "a table named %r" % name)
+        return found[0]
 
     # -- what it asked and what went wrong ----------------------------------------------------------------------------------
 
@@ -305,8 +325,8 @@ class Page:
         assert not small, "too small for a finger at %s: %s" % (self.place, small[:6])
 
     def on_new_document(self, text):
-        """A script that runs before those of every page of this tab."""
-        self.cdp("Page.addScriptToEvaluateOnNewDocument", {"source": text})
+        """A script that runs before those of every document, as long as the test lasts."""
+        self.scripts.append(self.add_script(text))
 
     def tab_to(self, name, most=150):
         """Presses Tab until the focus is on what has this name."""

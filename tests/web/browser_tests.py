@@ -3,7 +3,7 @@
 
     browser_tests.py [NAME...]      only the tests, or the files, of these names
 
-Each test gets the lab (tests/scenario/harness.py) and a tab of its own. Whatever it does, it ends with no error on the
+Each test gets the lab (tests/scenario/harness.py) and an empty page. Whatever it does, it ends with no error on the
 console and no request to another origin. When it fails, a picture of the page lies beside the log."""
 import glob
 import importlib
