@@ -101,10 +101,19 @@ static bool put_etag(struct request *rq, struct MHD_Response *response)
     return n < (int)sizeof text && put(response, "ETag", text);
 }
 
+/* What is no page may do nothing where a browser shows it as one, and stands in no frame. */
+static bool put_policy(const struct request *rq, struct MHD_Response *response)
+{
+    for (const struct reply_field *f = rq->reply.fields; f; f = f->next)
+        if (str_eq(f->name, "Content-Security-Policy"))
+            return true;
+    return put(response, "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+}
+
 static bool put_all(struct request *rq, struct MHD_Response *response)
 {
     bool fine = put(response, "X-Request-Id", rq->id) && put(response, "X-Content-Type-Options", "nosniff") &&
-                put(response, "Referrer-Policy", "no-referrer") &&
+                put(response, "Referrer-Policy", "no-referrer") && put_policy(rq, response) &&
                 put(response, "Content-Type", rq->reply.media_type) && put_etag(rq, response) &&
                 put_digest(rq, response) && put_range(rq, response);
     for (const struct reply_field *f = rq->reply.fields; fine && f; f = f->next)
