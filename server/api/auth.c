@@ -78,6 +78,18 @@ static enum err check_token(const struct token_row *t, int64_t now_ms, struct fa
     return ERR_OK;
 }
 
+enum err caller_may_stay(struct api *api, struct store_txn *txn, const char *token_id, struct arena *arena,
+                         bool *out)
+{
+    struct token_row row;
+    struct fault ignored = FAULT_NONE;
+    record_init(RECORD_TOKEN, &row);
+    row.id = token_id;
+    enum err e = store_get(txn, RECORD_TOKEN, arena, &row);
+    *out = e == ERR_OK && check_token(&row, clock_now_ms(&api->clock), &ignored) == ERR_OK;
+    return e == ERR_NOT_FOUND ? ERR_OK : e;
+}
+
 static enum err check_role(const struct route *route, const struct token_row *t, struct fault *fault)
 {
     if ((uint32_t)t->role & route->roles)

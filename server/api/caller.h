@@ -19,6 +19,10 @@ struct caller {
 enum err api_authenticate(void *ctx, struct request *rq, const struct route *route, struct fault *fault);
 /* Of an authenticated request; on a route that needs no token, nobody (role 0). Never NULL. */
 const struct caller *api_caller(const struct request *rq);
+/* Whether that token lets anybody in now, for a reply that goes on long after it was checked: its row may
+ * have been revoked or have expired since. The row lies in `arena`. */
+enum err caller_may_stay(struct api *api, struct store_txn *txn, const char *token_id, struct arena *arena,
+                         bool *out) MUST_CHECK;
 static inline bool caller_is_worker(const struct caller *c)
 {
     return c->role == ROLE_WORKER;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/base/str.h"
+#include "server/api/caller.h"
 #include "server/api/fields.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
@@ -58,8 +59,9 @@ static int64_t place_of(const char *run_id, const struct event_row *ev)
 
 struct feed {
     struct api *api;
-    char run_id[ID_SIZE];
+    char run_id[ID_SIZE], token_id[ID_SIZE];
     int64_t last;
+    bool may_stay;
     struct arena arena;
     struct event_row *rows;
     size_t count;
@@ -69,6 +71,11 @@ static enum err read_feed(struct store_txn *txn, void *arg)
 {
     struct feed *f = arg;
     size_t asked;
+    enum err e = caller_may_stay(f->api, txn, f->token_id, &f->arena, &f->may_stay);
+    f->count = 0;
+    if (e != ERR_OK || !f->may_stay)
+        return e;
+    arena_clear(&f->arena);
     return find_some(txn, f->run_id, f->last, EVENTS_OF_PIECE, &f->arena, &f->rows, &f->count, &asked);
 }
 
@@ -99,15 +106,17 @@ static enum err feed_event(struct feed *f, const struct event_row *ev, struct bu
     return e;
 }
 
+/* Who comes back after the end is told why: his token was revoked or has expired. A silent stream looks
+ * before each comment, too. */
 static enum err feed_next(void *ctx, struct buf *out, bool *out_end)
 {
     struct feed *f = ctx;
-    (void)out_end;
     arena_init(&f->arena, EVENTS_MEMORY);
     enum err e = f->api->store->ops->read(f->api->store, read_feed, f);
     for (size_t i = 0; e == ERR_OK && i < f->count && out->len < PIECE_BYTES; i++)
         e = feed_event(f, &f->rows[i], out);
     arena_release(&f->arena);
+    *out_end = e == ERR_OK && !f->may_stay;
     /* What did not fit comes with the next look; nothing of it stands in `out`. */
     return e == ERR_PAYLOAD_TOO_LARGE && out->len > 0 ? ERR_OK : e;
 }
@@ -122,6 +131,8 @@ static enum err start_feed(struct api *api, struct request *rq, const char *run_
     f->last = since;
     uint64_t topic = run_id[0] ? topic_of("run", run_id) : topic_of("events", NULL);
     enum err e = str_copy(f->run_id, sizeof f->run_id, run_id);
+    if (e == ERR_OK)
+        e = str_copy(f->token_id, sizeof f->token_id, api_caller(rq)->token_id);
     if (e != ERR_OK) {
         free(f);
         return e;
@@ -137,32 +148,46 @@ struct events_look {
     struct reading r; /* first: reads take it */
     const char *run_id;
     int64_t since, limit;
-    bool of_run;    /* of the run that the path names */
-    bool is_latest; /* since: the newest one, whatever its number */
+    bool of_run;     /* of the run that the path names */
+    bool is_latest;  /* since: the newest one, whatever its number */
+    bool is_resumed; /* since: Last-Event-ID */
 };
 
-static enum err find_latest(struct events_look *look, struct store_txn *txn)
+static enum err find_latest(struct store_txn *txn, int64_t *out)
 {
     struct arena arena = ARENA_INIT(EVENTS_MEMORY);
     struct event_row *rows;
     size_t n;
     enum err e = store_find(txn, QUERY_EVENTS_DOWN, &arena, 1, &rows, &n, store_any);
     if (e == ERR_OK)
-        look->since = n > 0 ? rows[0].id : 0;
+        *out = n > 0 ? rows[0].id : 0;
     arena_release(&arena);
     return e;
 }
 
+/* Who has seen more than there is would wait for events whose numbers he takes for seen: his are of data that
+ * were replaced, by a backup for example. */
 static enum err find_place(struct store_txn *txn, void *arg)
 {
     struct events_look *look = arg;
     struct run_row run = {.id = ""};
+    int64_t newest = 0;
     enum err e = look->of_run ? run_of_path(&look->r, txn, &run) : ERR_OK;
     look->run_id = run.id;
-    if (e != ERR_OK || !look->is_latest)
-        return e;
-    look->since = run.last_event;
-    return look->of_run ? ERR_OK : find_latest(look, txn);
+    if (e == ERR_OK && (look->is_latest || look->is_resumed)) {
+        newest = run.last_event;
+        if (!look->of_run)
+            e = find_latest(txn, &newest);
+    }
+    if (e == ERR_OK && look->is_resumed && look->since > newest)
+        return fault_set(
+            look->r.fault, ERR_INVALID_FIELD, HEADER_LAST_EVENT_ID,
+            "The newest event here is %lld, so that one was of other data. Read the present state, and begin "
+            "anew without this header.",
+            (long long)newest);
+    if (look->is_latest)
+        look->since = newest;
+    return e;
 }
 
 static enum err page_of(struct events_look *look, const struct event_row *rows, size_t n, bool is_last)
@@ -224,6 +249,7 @@ static enum err read_place(struct events_look *look, struct fault *fault)
     if (has_last && (last[0] == '-' || str_to_i64(last, &look->since) != ERR_OK))
         return fault_set(fault, ERR_INVALID_FIELD, HEADER_LAST_EVENT_ID,
                          "It must be the id of the last event that was received, a decimal number.");
+    look->is_resumed = has_last;
     look->is_latest = look->is_latest && page.number < 0 && !has_last;
     return ERR_OK;
 }

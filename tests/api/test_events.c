@@ -13,15 +13,21 @@ static void read_until(struct http_client *c, struct buf *text, const char *want
     }
 }
 
-static void stream_open(const struct lab *lab, struct http_client *c, const char *path, const char *headers)
+static void stream_open_as(const struct lab *lab, struct http_client *c, const char *token, const char *path,
+                           const char *headers)
 {
     struct http_answer a;
     ck_assert(http_client_open(c, lab->port));
     ck_assert(http_client_print(c, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n%s\r\n", path,
-                                lab->viewer, headers));
+                                token, headers));
     ck_assert(http_client_read_head(c, &a));
     ck_assert_int_eq(a.status, 200);
     ck_assert_str_eq(http_answer_field(&a, "Content-Type"), "text/event-stream");
+}
+
+static void stream_open(const struct lab *lab, struct http_client *c, const char *path, const char *headers)
+{
+    stream_open_as(lab, c, lab->viewer, path, headers);
 }
 
 START_TEST(test_a_stream_tells_what_happens_and_resumes)
@@ -169,6 +175,60 @@ START_TEST(test_events_of_everything)
     json_decref(page);
     json_decref(next);
     buf_release(&text);
+    lab_close(&lab);
+}
+END_TEST
+
+/* Whatever was sent before the connection ends. */
+static void read_to_the_end(struct http_client *c, struct buf *text)
+{
+    char piece[4096];
+    for (size_t n; (n = http_client_read_chunk(c, piece, sizeof piece)) > 0;)
+        ck_assert_int_eq(buf_append(text, piece, n), ERR_OK);
+}
+
+START_TEST(test_a_stream_ends_with_its_token)
+{
+    struct lab lab;
+    struct http_client revoked, expired, good;
+    struct buf text = BUF_INIT(MIB);
+    lab_open(&lab);
+    json_t *first = lab_ok(&lab, lab.admin, "POST", "/api/v1/tokens", "{\"name\":\"t\",\"role\":\"viewer\"}");
+    json_t *second = lab_ok(&lab, lab.admin, "POST", "/api/v1/tokens",
+                            "{\"name\":\"t\",\"role\":\"viewer\",\"expires_in_s\":60}");
+    stream_open(&lab, &good, "/api/v1/events", "");
+    stream_open_as(&lab, &revoked, text_at(first, "token"), "/api/v1/events", "");
+    stream_open_as(&lab, &expired, text_at(second, "token"), "/api/v1/events", "");
+    lab_done(&lab, lab.admin, "DELETE", path_of("/api/v1/tokens/%s", text_at(first, "id")), NULL);
+    lab_clock_add(61000);
+    (void)lab_device(&lab, 0);
+    read_until(&good, &text, "event: device_registered\n");
+    buf_clear(&text);
+    read_to_the_end(&revoked, &text);
+    read_to_the_end(&expired, &text);
+    ck_assert_msg(!text.data || !strstr(text.data, "device_registered"), "told to a stranger: %s", text.data);
+    http_client_close(&good);
+    http_client_close(&revoked);
+    http_client_close(&expired);
+    json_decref(first);
+    json_decref(second);
+    buf_release(&text);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(test_a_place_that_is_not_here)
+{
+    struct lab lab;
+    char run[ID_SIZE];
+    lab_open(&lab);
+    lab_run(&lab, 1, 1, ",\"autostart\":false", run);
+    const char *const paths[] = {"/api/v1/events", path_of("/api/v1/runs/%s/events", run)};
+    for (size_t i = 0; i < 2; i++) {
+        struct http_answer a = lab_do(&lab, lab.viewer, "GET", paths[i],
+                                      "Last-Event-ID: 1000000\r\nAccept: text/event-stream\r\n", NULL);
+        answer_is_problem(&a, 400, "invalid_field", "Last-Event-ID");
+    }
     lab_close(&lab);
 }
 END_TEST
@@ -324,6 +384,8 @@ int main(void)
                                   test_every_event_has_its_number,
                                   test_events_of_everything,
                                   test_which_of_the_two,
+                                  test_a_stream_ends_with_its_token,
+                                  test_a_place_that_is_not_here,
                                   test_events_of_any_size_come_whole,
                                   test_a_stream_ends_with_the_server};
     return unit_run("events", tests, sizeof tests / sizeof tests[0]);
