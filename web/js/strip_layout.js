@@ -106,31 +106,46 @@ export function deviceColumn(cells, pixels, full, out) {
     return out;
 }
 
-// The same for lanes, p from above: each pixel stands for some devices in some rounds and shows the outcome that
-// most of them had.
-export function laneColumn(list, pixels, devices, out) {
+// How many cells of each lane have which state, and how much of their work is done in all.
+function laneSums(list, lanes, devices) {
     const kinds = CELL_STATES.length;
-    const counts = new Uint32Array(pixels * kinds);
-    const work = new Float64Array(pixels * kinds);
+    const counts = new Uint32Array(lanes * kinds);
+    const work = new Float64Array(lanes * kinds);
     for (const cells of list) {
         for (let i = 0; i < cells.count; i++) {
-            const p = Math.min(pixels - 1, Math.floor((cells.ordinals[i] * pixels) / devices));
-            const at = p * kinds + cells.states[i];
+            const lane = Math.min(lanes - 1, Math.floor((cells.ordinals[i] * lanes) / devices));
+            const at = lane * kinds + cells.states[i];
             counts[at] += 1;
             work[at] += fractionOf(cells, i);
         }
     }
+    return { counts, work };
+}
+
+function mostOf(counts, from) {
+    let best = -1;
+    for (let k = from; k < from + CELL_STATES.length; k++) {
+        if (counts[k] > 0 && (best < 0 || counts[k] > counts[best]))
+            best = k;
+    }
+    return best;
+}
+
+// The same for lanes, p from above: where there are more devices than pixels, each pixel stands for several and shows
+// the outcome that most of them had; else a lane is some pixels high, with a gap to the next from 3 on.
+export function laneColumn(list, pixels, devices, out) {
+    const kinds = CELL_STATES.length;
+    const lanes = Math.min(pixels, Math.max(1, devices));
+    const { counts, work } = laneSums(list, lanes, devices);
+    const laneOf = (p) => Math.floor((p * lanes) / pixels);
+    const hasGaps = pixels >= 3 * lanes;
     out.fill(255);
     for (let p = 0; p < pixels; p++) {
-        let best = -1;
-        for (let k = 0; k < kinds; k++) {
-            const n = counts[p * kinds + k];
-            if (n > 0 && (best < 0 || n > counts[p * kinds + best]))
-                best = k;
-        }
-        if (best >= 0) {
-            out[2 * p] = best;
-            out[2 * p + 1] = Math.round((255 * work[p * kinds + best]) / counts[p * kinds + best]);
+        const best = mostOf(counts, laneOf(p) * kinds);
+        const isGap = hasGaps && laneOf(p + 1) !== laneOf(p);
+        if (best >= 0 && !isGap) {
+            out[2 * p] = best % kinds;
+            out[2 * p + 1] = Math.round((255 * work[best]) / counts[best]);
         }
     }
     return out;

@@ -122,6 +122,14 @@ test('dense lanes show what most did', () => {
     assert.equal(columnOf(out), 'c255 l0');
 });
 
+test('dense lanes are as high as there is room', () => {
+    const work = createWork();
+    work.put(item(0, [[0, 'dropped', 5, 10], [2, 'completed', 10, 10]]));
+    const column = (pixels) => columnOf(laneColumn([work.get(0).cells], pixels, 3, new Uint8Array(2 * pixels)));
+    assert.equal(column(6), 'd128 d128 - - c255 c255');
+    assert.equal(column(9), 'd128 d128 - - - - c255 c255 -');
+});
+
 test('cells stand in the row of their device, or stacked', () => {
     const work = createWork();
     work.put(item(0, [[5, 'dropped', 0, 10], [3, 'completed', 10, 10]]));
