@@ -1,5 +1,6 @@
 // Drawing the round strip on a canvas; where everything goes strip_layout.js says.
 import { rgbOf, tokenColour, withAlpha } from './chart_theme.js';
+import { fmtCount } from './format.js';
 import {
     deviceColumn, laneColumn, placedCells, roundsOfPixel, roundTicks, rowTop, stackColumn, visibleRounds,
 } from './strip_layout.js';
@@ -7,8 +8,8 @@ import { CELL_STATES, fractionOf } from './work.js';
 
 export const AXIS_HEIGHT = 24;
 const TINT = 0.2;
-const MARK_SIZE = 13; // cells smaller than this show no marks
-const LOST = ['late', 'failed', 'dropped', 'cancelled'];
+// Cells smaller than this show no mark: on many small ones that of dropped work would hide how much it was.
+const MARK_LEAST = { late: 11, failed: 11, dropped: 16, cancelled: 16 };
 
 export function stripColours() {
     const states = CELL_STATES.map((name) => tokenColour(`st-${name === 'cancelled' ? 'dropped' : name}`));
@@ -29,8 +30,6 @@ export function markPath(state, x, y, r) {
 }
 
 function drawMark(ctx, state, fraction, box, colour, surface) {
-    if (!LOST.includes(state) || Math.min(box.w, box.h) < MARK_SIZE)
-        return;
     const r = Math.min(4, Math.min(box.w, box.h) / 2 - 2.5);
     const path = new Path2D(markPath(state, box.x + box.w / 2, box.y + box.h / 2, r));
     ctx.lineWidth = 1.75;
@@ -39,7 +38,7 @@ function drawMark(ctx, state, fraction, box, colour, surface) {
 }
 
 // Filled from below by the share of the steps that are done.
-function drawCell(ctx, code, fraction, box, colours) {
+function drawCell(ctx, code, fraction, box, colours, cellSize) {
     const state = CELL_STATES[code];
     const colour = colours.states[code];
     const filled = Math.round(box.h * fraction * 2) / 2;
@@ -54,11 +53,14 @@ function drawCell(ctx, code, fraction, box, colours) {
     }
     ctx.fillStyle = state === 'open' ? withAlpha(colour, 0.55) : colour;
     ctx.fillRect(box.x, box.y + box.h - filled, box.w, filled);
-    drawMark(ctx, state, fraction, box, colour, colours.surface);
+    if (cellSize >= MARK_LEAST[state])
+        drawMark(ctx, state, fraction, box, colour, colours.surface);
 }
 
 function paintCells(ctx, { layout, work, mode, colours, view }) {
     const { from, to } = visibleRounds(layout, view.x, view.w);
+    // Of the layout: whole pixels make some columns one wider than others.
+    const cellSize = Math.min(layout.cellW, layout.cellH);
     for (let n = from; n < to; n++) {
         const row = work.get(n);
         if (!row)
@@ -72,7 +74,7 @@ function paintCells(ctx, { layout, work, mode, colours, view }) {
             const y = Math.round(top);
             const bottom = Math.max(y + 1, Math.round(top + layout.cellH));
             drawCell(ctx, row.cells.states[i], fractionOf(row.cells, i),
-                { x: left, y, w: right - left, h: bottom - y }, colours);
+                { x: left, y, w: right - left, h: bottom - y }, colours, cellSize);
         }
     }
 }
@@ -155,9 +157,10 @@ function paintAxis(ctx, { layout, work, colours, view }) {
     ctx.textAlign = 'center';
     for (const n of roundTicks(layout, from, to)) {
         const x = n * layout.pitch + layout.cellW / 2 - view.x;
-        const half = ctx.measureText(String(n)).width / 2;
+        const text = fmtCount(n);
+        const half = ctx.measureText(text).width / 2;
         if (x - half < view.w)
-            ctx.fillText(String(n), Math.max(half, Math.min(view.w - half, x)), view.h + 8);
+            ctx.fillText(text, Math.max(half, Math.min(view.w - half, x)), view.h + 8);
     }
 }
 
