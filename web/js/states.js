@@ -34,7 +34,7 @@ const STATE_LOOKS = {
 const STATE_SHAPES = {
     disc: { d: 'M6 1a5 5 0 110 10A5 5 0 016 1z', fill: true },
     ring: { d: 'M6 2a4 4 0 100 8 4 4 0 000-8z' },
-    half: { d: 'M6 1a5 5 0 000 10zM6 2a4 4 0 110 8', fill: true, line: true },
+    half: { d: 'M6 1a5 5 0 110 10A5 5 0 016 1zM6 2.5v7a3.5 3.5 0 000-7z', fill: true },
     play: { d: 'M3 1.5v9L10.5 6z', fill: true },
     pause: { d: 'M4 2v8M8 2v8' },
     square: { d: 'M2 2h8v8H2z', fill: true },
@@ -44,14 +44,20 @@ const STATE_SHAPES = {
     clock: { d: 'M6 2a4 4 0 100 8 4 4 0 000-8zM6 3.8V6l1.6 1' },
 };
 
+// Of the bar that says how far a run is.
+export function progressColour({ status, outcome }) {
+    const state = outcome === 'failed' ? 'failed' : outcome === 'stopped' || status === 'paused' ? 'dropped' : 'completed';
+    return `var(--st-${state})`;
+}
+
 // The mark alone, for legends.
 export function stateMark(status) {
     const [colour, shape] = STATE_LOOKS[status] || ['open', 'ring'];
-    const { d, fill, line } = STATE_SHAPES[shape];
+    const { d, fill } = STATE_SHAPES[shape];
     const mark = svgEl('svg', { viewBox: '0 0 12 12', width: 12, height: 12, 'aria-hidden': 'true', class: 'state-mark',
         vars: { st: `var(--st-${colour})` } });
-    return append(mark, svgEl('path', { d, fill: fill ? 'currentColor' : 'none',
-        stroke: !fill || line ? 'currentColor' : 'none', 'stroke-width': 2, 'stroke-linecap': 'round', 'stroke-linejoin': 'round' }));
+    return append(mark, svgEl('path', { d, fill: fill ? 'currentColor' : 'none', 'fill-rule': 'evenodd',
+        stroke: fill ? 'none' : 'currentColor', 'stroke-width': 2, 'stroke-linecap': 'round', 'stroke-linejoin': 'round' }));
 }
 
 export function stateBadge(status, text) {
