@@ -67,9 +67,9 @@ def test_finding_and_sorting_stand_in_the_link(lab, page):
     page.choose("Status", "Completed")
     names = lambda: [cells[1].split("\n")[0] for cells in page.rows("Runs")]
     page.until(lambda: sorted(names()) == ["with-term", "without-term"], "what was looked for")
-    page.click("button", "µ")
+    page.click("button", "Mu")
     page.until(lambda: names() == ["with-term", "without-term"], "the larger mu first")
-    page.click("button", "µ")
+    page.click("button", "Mu")
     page.until(lambda: names() == ["without-term", "with-term"], "the smaller mu first")
     assert page.place == "#/runs?q=TERM&status=completed&sort=mu.asc", page.place
     page.reload()
@@ -100,7 +100,7 @@ def test_a_run_from_the_form_is_watched_to_its_end(lab, page):
 
 def test_form_and_json_stay_in_step(lab, page):
     open_form(lab, page)
-    page.choose("Proximal µ", "Dynamic")
+    page.choose("Proximal mu", "Dynamic")
     page.fill("Patience", "3")
     assert spec_on_page(page)["strategy"] == {"params": {"proximal_mu": {"dynamic": {"patience": 3}}}}
     text = page.find("textbox", "Run spec")

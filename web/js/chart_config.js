@@ -5,6 +5,8 @@ import { isShown, valueText } from './scales.js';
 
 const BAND_ALPHA = 0.16;
 const FONT_SIZE = 12;
+// Charts that stand below each other begin at one x, so that rounds do, too.
+const AXIS_LEAST = 56;
 
 function shownPoint(x, y, log) {
     return { x, y: isShown(y, log) ? y : NaN };
@@ -82,6 +84,9 @@ function scaleConfig(axis, colours, { grid, title }) {
         ticks: {
             color: colours.muted, padding: 6, autoSkip: !grid, maxRotation: 0, font: { size: FONT_SIZE },
             callback: (value) => labels.get(value) ?? '',
+        },
+        afterFit: (scale) => {
+            scale.width = grid ? Math.max(scale.width, AXIS_LEAST) : scale.width;
         },
         afterBuildTicks: (scale) => {
             scale.ticks = axis.ticks.map(({ value }) => ({ value }));

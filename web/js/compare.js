@@ -103,7 +103,7 @@ export function runLabels(runs) {
 
 // What a round has besides its metrics: it comes with its work, round by round.
 export const ROUND_METRICS = new Map([
-    ['proximal_mu', 'Proximal µ'], ['dissimilarity_b', 'Dissimilarity B'],
+    ['proximal_mu', 'Proximal mu'], ['dissimilarity_b', 'Dissimilarity B'],
     ['grad_variance_weighted', 'Gradient variance, weighted'], ['grad_variance_uniform', 'Gradient variance, uniform'], ['duration_ms', 'Duration of the round, ms'],
     ['bytes_in', 'Bytes received'], ['bytes_out', 'Bytes sent'],
 ]);

@@ -27,6 +27,8 @@ export function speedNode(stepsPerSecond) {
 
 export function labelTags(device, most = Infinity) {
     const texts = labelTexts(device);
+    if (texts.length === 0)
+        return h('span', { class: 'muted' }, '–');
     const more = texts.length - most;
     return h('span', { class: 'tags' }, texts.slice(0, most).map((text) => h('span', { class: 'tag' }, isolated(text))),
         more > 0 ? h('span', { class: 'muted small', title: texts.slice(most).join('\n') }, `+${more}`) : null);

@@ -27,7 +27,7 @@ const WORDS = {
         + `${known('loss', d.train_loss_end, fmtLoss)}${known('gamma', d.gamma)}`,
     task_dropped: (d) => `Device ${d.ordinal} dropped after ${steps(d)}${d.detail ? `: ${d.detail}` : ''}`,
     task_failed: (d) => `Device ${d.ordinal} failed (${d.code})${d.detail ? `: ${d.detail}` : ''}`,
-    round_aggregating: (d) => `Round ${d.round} averages ${fmtCount(d.received)} updates`,
+    round_aggregating: (d) => (d.received > 0 ? `Round ${d.round} averages ${fmtCount(d.received)} updates` : `Round ${d.round} has no updates to average`),
     round_extended: (d) => `Round ${d.round}: deadline extended (${d.extensions}), ${fmtCount(d.received)} updates so far`,
     round_closed: closedWords,
     config_changed: (d) => `Settings changed from round ${d.from_round} on: ${JSON.stringify(d.patch)}`,

@@ -7,7 +7,7 @@ import { optionOf } from './schema.js';
 
 let fieldCount = 0;
 
-const FIELD_NAMES = { num_rounds: 'Rounds', proximal_mu: 'Proximal µ', autostart: 'Start at once', every: 'Every … rounds', on: 'Evaluated on' };
+const FIELD_NAMES = { num_rounds: 'Rounds', proximal_mu: 'Proximal mu', autostart: 'Start at once', every: 'Every … rounds', on: 'Evaluated on' };
 
 // 'deadline_s' as 'Deadline (s)'.
 export function humanName(name) {

@@ -2,11 +2,12 @@
 
 const LINE_MOST = 50;
 
-function flat(value) {
+// All of it on one line.
+export function lineJson(value) {
     if (Array.isArray(value))
-        return `[${value.map(flat).join(', ')}]`;
+        return `[${value.map(lineJson).join(', ')}]`;
     if (value !== null && typeof value === 'object') {
-        const parts = Object.entries(value).filter(([, v]) => v !== undefined).map(([k, v]) => `${JSON.stringify(k)}: ${flat(v)}`);
+        const parts = Object.entries(value).filter(([, v]) => v !== undefined).map(([k, v]) => `${JSON.stringify(k)}: ${lineJson(v)}`);
         return parts.length ? `{ ${parts.join(', ')} }` : '{}';
     }
     return JSON.stringify(value);
@@ -16,7 +17,7 @@ function flat(value) {
 export function prettyJson(value, indent = 0) {
     if (value === null || typeof value !== 'object')
         return JSON.stringify(value);
-    const line = flat(value);
+    const line = lineJson(value);
     if (indent > 0 && indent + line.length <= LINE_MOST)
         return line;
     const pad = ' '.repeat(indent + 2);

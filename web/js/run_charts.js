@@ -26,6 +26,7 @@ const numberSeries = (names) => (data) => Object.entries(names).map(([name, titl
 const asks = (name) => (run) => Boolean(run.config?.evaluation?.[name] ?? run.spec.evaluation?.[name]);
 
 const percentTick = (v) => `${fmtNumber(100 * v, 3)} %`;
+const shortTick = (fmt) => (v) => fmt(v).replace('.0 ', ' ');
 
 // isThere: whether the run asks for it, where there are no values yet.
 const CHARTS = [
@@ -42,9 +43,9 @@ const CHARTS = [
         series: numberSeries({ grad_variance_weighted: 'weighted by examples', grad_variance_uniform: 'each device alike' }) },
     { id: 'mu', title: 'Proximal mu', about: 'How strongly devices are held to the model they started from', fmt: fmtNumber,
         series: numberSeries({ proximal_mu: 'mu' }), include: [0] },
-    { id: 'duration', title: 'Duration', about: 'Of each round, from opening to closing', fmt: fmtDuration, tick: fmtDuration,
+    { id: 'duration', title: 'Duration', about: 'Of each round, from opening to closing', fmt: fmtDuration, tick: shortTick(fmtDuration),
         series: numberSeries({ duration_ms: 'duration' }), include: [0] },
-    { id: 'bytes', title: 'Bytes', about: 'Of each round, models and updates', fmt: fmtBytes, tick: fmtBytes, include: [0],
+    { id: 'bytes', title: 'Bytes', about: 'Of each round, models and updates', fmt: fmtBytes, tick: shortTick(fmtBytes), include: [0],
         series: numberSeries({ bytes_in: 'from devices', bytes_out: 'to devices' }) },
 ];
 
@@ -97,7 +98,7 @@ export function runCharts(data, settings, callbacks) {
     });
     const node = h('section', { class: 'panel', 'aria-labelledby': 'run-charts' },
         h('div', { class: 'row panel-head' }, h('h2', { id: 'run-charts' }, 'Course'),
-            h('label', { class: 'check' }, log, 'Logarithmic losses'), picker.node), problem, empty, grid);
+            h('div', { class: 'row chart-choices' }, h('label', { class: 'check' }, log, 'Logarithmic losses'), picker.node)), problem, empty, grid);
 
     function optionsOf(chart) {
         return {

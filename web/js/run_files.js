@@ -1,7 +1,7 @@
 // What of a run can be taken away: weights, metrics, spec; each by a button or by curl.
 import { api, apiPath } from './api.js';
 import { commandBox, curlLine } from './command.js';
-import { clear, h } from './dom.js';
+import { clear, h, icon } from './dom.js';
 import { fmtBytes } from './format.js';
 import { fileName, saveBlob, saveButton } from './save.js';
 
@@ -25,7 +25,7 @@ function versionPicker(onChange) {
             const kept = models.filter((m) => m.available);
             const key = JSON.stringify(kept.map((m) => m.version));
             note.textContent = models.length === 0 ? 'There are no weights yet: they come when the run starts.'
-                : models.isMore || kept.length < models.length ? 'Others are not kept: retention.keep_models says so.' : '';
+                : models.isMore || kept.length < models.length ? 'Older ones are not kept (retention.keep_models).' : '';
             if (key === known)
                 return;
             known = key;
@@ -58,7 +58,7 @@ export function runFiles(runId, signal) {
         fileRow('Spec as a file', 'With its defaults filled in. The run itself, by curl, has it as its member spec.',
             h('button', { type: 'button', class: 'button', on: { click: () => saveBlob(
                 new Blob([`${JSON.stringify(run.spec, null, 2)}\n`], { type: 'application/json' }), name('-spec.json')) } },
-            'Download spec'), spec));
+            icon('download'), 'Download spec'), spec));
 
     async function loadModels() {
         try {

@@ -5,7 +5,7 @@ import { fmtCount, fmtDuration, fmtLoss, fmtNumber, fmtPercent, shortId } from '
 import { placeUrl } from './router.js';
 import { runActionButtons } from './run_actions.js';
 import { session } from './session.js';
-import { runStatus, stateBadge } from './states.js';
+import { progressColour, runStatus, stateBadge } from './states.js';
 import { sinceNode, timeNode } from './time.js';
 
 // Bytes on the page change only where the text does: a selection and the focus outlast an update.
@@ -111,9 +111,10 @@ export function runHead(onDone) {
                 h('a', { class: 'button', href: placeUrl('/compare', { runs: run.id }) }, 'Compare with…'));
             refill(parts.reason, JSON.stringify([run.status, run.outcome, run.status_reason, run.nondeterminism]), reasonNode(run));
             const done = roundsDone(run);
-            refill(parts.progress, `${done} ${run.num_rounds}`,
+            refill(parts.progress, `${done} ${run.num_rounds} ${progressColour(run)}`,
                 h('span', { class: 'num' }, `${fmtCount(done)} of ${fmtCount(run.num_rounds)} rounds`),
-                h('span', { class: 'bar-track' }, h('span', { class: 'bar-fill', vars: { w: `${(100 * done) / run.num_rounds}%` } })));
+                h('span', { class: 'bar-track' }, h('span', { class: 'bar-fill',
+                    vars: { w: `${(100 * done) / run.num_rounds}%`, st: progressColour(run) } })));
             refill(parts.facts, JSON.stringify([run.metrics, run.population, run.model_version, run.started_at, run.finished_at]),
                 factsOf(run).map(([dt, dd]) => h('div', null, h('dt', null, dt), h('dd', null, dd))));
         },

@@ -2,6 +2,7 @@
 import { api } from './api.js';
 import { commandBox, curlLine, copyButton } from './command.js';
 import { append, clear, h } from './dom.js';
+import { lineJson } from './pretty_json.js';
 import { sameJson, specRows } from './spec_diff.js';
 
 let schemaLoad = null;
@@ -29,13 +30,13 @@ function whenSeen(node, f, signal) {
     signal.addEventListener('abort', () => observer.disconnect());
 }
 
-const shortJson = (value) => (value === undefined ? '–' : JSON.stringify(value));
+const shortJson = (value) => (value === undefined ? '–' : lineJson(value));
 
 function specRow({ path, value, default: usual, kind }) {
     return h('tr', { class: kind === 'default' ? 'as-default' : null },
-        h('th', { scope: 'row' }, h('code', null, path.join('.'))),
+        h('th', { scope: 'row' }, h('code', { class: 'spec-path' }, path.flatMap((part, i) => (i > 0 ? ['.', h('wbr'), part] : [part])))),
         h('td', null, h('code', { class: 'spec-value' }, h('bdi', null, shortJson(value)))),
-        h('td', { class: 'muted' }, kind === 'required' ? 'required' : usual === null ? 'none' : h('code', null, shortJson(usual))));
+        h('td', { class: 'muted small' }, kind === 'required' ? 'required' : usual === null ? 'none' : h('code', null, shortJson(usual))));
 }
 
 function fillRows(box, rows, showsAll) {

@@ -4,7 +4,7 @@ import { h, isolated, quantity } from './dom.js';
 import { fmtCount, fmtDuration, fmtLoss, fmtNumber, fmtPercent, parseNumber, shortId } from './format.js';
 import { placeUrl } from './router.js';
 import { sparkline } from './sparkline.js';
-import { runStatus, stateBadge } from './states.js';
+import { progressColour, runStatus, stateBadge } from './states.js';
 import { serverNow, sinceNode, timeNode } from './time.js';
 
 function nameCell(row) {
@@ -38,10 +38,9 @@ function muCell(row) {
 
 function roundsCell(row) {
     const share = row.numRounds > 0 ? Math.min(1, row.round / row.numRounds) : 0;
-    const colour = row.outcome === 'failed' ? 'failed' : row.outcome === 'stopped' || row.status === 'paused' ? 'dropped' : 'completed';
     return [
         h('span', null, fmtCount(row.round), h('span', { class: 'unit' }, ` / ${fmtCount(row.numRounds)}`)),
-        h('span', { class: 'bar-track', 'aria-hidden': 'true', vars: { w: `${(share * 100).toFixed(1)}%`, st: `var(--st-${colour})` } },
+        h('span', { class: 'bar-track', 'aria-hidden': 'true', vars: { w: `${(share * 100).toFixed(1)}%`, st: progressColour(row) } },
             h('span', { class: 'bar-fill' })),
     ];
 }
@@ -76,7 +75,7 @@ export const RUN_COLUMNS = [
     { id: 'name', title: 'Run', header: true, cell: nameCell, sortValue: (r) => r.name || r.id },
     { id: 'status', title: 'Status', cell: statusCell, sortValue: runStatus },
     { id: 'strategy', title: 'Strategy', cell: (r) => r.strategy || '–', sortValue: (r) => r.strategy },
-    { id: 'mu', title: 'µ', numeric: true, hint: 'Proximal coefficient', cell: muCell, sortValue: (r) => muStart(r.mu) },
+    { id: 'mu', title: 'Mu', numeric: true, hint: 'Proximal coefficient', cell: muCell, sortValue: (r) => muStart(r.mu) },
     { id: 'rounds', title: 'Rounds', numeric: true, hint: 'Closed rounds of all', cell: roundsCell,
         sortValue: (r) => (r.numRounds ? r.round / r.numRounds : 0) },
     { id: 'loss', title: 'Loss', numeric: true, hint: 'Training loss of the newest round that has one, and its course',

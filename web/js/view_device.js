@@ -3,7 +3,7 @@ import { api, apiPath } from './api.js';
 import { confirmDialog } from './confirm.js';
 import { lineChart } from './charts.js';
 import { countBars, labelTags, speedNode, taskLink, workerLink } from './device_cells.js';
-import { append, clear, coalesce, h, isolated } from './dom.js';
+import { append, clear, coalesce, h, isolated, quantity } from './dom.js';
 import { classCounts, gentlePause, runsOfDevices } from './fleet.js';
 import { fmtCount, fmtDuration, fmtLoss, shortId } from './format.js';
 import { curlDetails, factList, pressButton, titledSection } from './parts.js';
@@ -31,7 +31,7 @@ function historySteps(task) {
         return h('span', { class: 'muted' }, '–');
     const outcome = taskOutcome(task);
     const share = task.steps_assigned > 0 ? Math.min(1, task.steps_done / task.steps_assigned) : 0;
-    return h('span', { class: 'steps-cell' }, h('span', null, `${fmtCount(task.steps_done)} / ${fmtCount(task.steps_assigned)}`),
+    return h('span', { class: 'steps-cell' }, h('span', null, fmtCount(task.steps_done), h('span', { class: 'unit' }, ` / ${fmtCount(task.steps_assigned)}`)),
         h('span', { class: 'bar-track', vars: { st: `var(--st-${OUTCOMES.has(outcome) ? outcome : 'completed'})` } },
             h('span', { class: 'bar-fill', vars: { w: `${100 * share}%` } })));
 }
@@ -59,7 +59,7 @@ function historyColumns(runNames) {
         { id: 'norm', title: 'Update norm', numeric: true, sortValue: report('update_norm'),
             cell: (t) => fmtLoss(report('update_norm')(t)) },
         { id: 'took', title: 'Took', numeric: true, hint: 'From the claim to the update', sortValue: taskTookMs,
-            cell: (t) => fmtDuration(taskTookMs(t)) },
+            cell: (t) => quantity(fmtDuration(taskTookMs(t))) },
         { id: 'when', title: 'When', numeric: true, newestFirst: true, sortValue: (t) => t.created_at,
             cell: (t) => timeNode(t.uploaded_at ?? t.claimed_at ?? t.created_at) },
     ];
@@ -161,7 +161,7 @@ class DeviceView {
         ctx.setTitle(device.name);
         if (!this.table.node.isConnected)
             append(clear(ctx.host), this.page);
-        this.drawHead(JSON.stringify([device.name, device.status, device.revoked_at]), () => this.headNodes());
+        this.drawHead(JSON.stringify([device.name, device.status, device.revoked_at, this.worker?.name]), () => this.headNodes());
         this.drawFacts(JSON.stringify([device, this.worker?.name, this.worker?.version]), () => this.factNodes());
         const known = [...new Set([this.run, ...this.runs].filter(Boolean))];
         this.runPick.fill([['', 'All'], ...known.map((id) => [id, this.runNames.get(id)])], this.run);
@@ -173,7 +173,9 @@ class DeviceView {
         const { device } = this;
         const revoke = session.can('revoke') && !device.revoked_at
             ? pressButton('Revoke', () => this.revoke(), { kind: 'danger' }) : null;
-        return [h('div', null, h('h1', null, isolated(device.name || shortId(device.id))),
+        const trail = h('p', { class: 'small' }, h('a', { href: '#/devices' }, 'Devices'),
+            device.worker_id ? [' / ', workerLink(this.worker, device.worker_id)] : null);
+        return [h('div', null, trail, h('h1', null, isolated(device.name || shortId(device.id))),
             h('p', null, stateBadge(device.status), device.revoked_at ? [' ', timeNode(device.revoked_at)] : null)), revoke];
     }
 

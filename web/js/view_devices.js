@@ -62,12 +62,13 @@ export class FleetView {
             tell: (p) => `${speedText(p.y)} steps/s, ${fmtCount(p.x)} examples, ${p.kind}`,
             open: (p) => go(placeUrl(['devices', p.key])),
         });
+        this.top = h('div', { class: 'fleet-top' },
+            titledSection('fleet-status', 'Status', [this.statuses, this.labels], 'panel fleet-status'),
+            titledSection('fleet-plot', 'Speed against data size', plotHost, 'panel fleet-plot'));
         this.page = [
             h('div', { class: 'head' }, h('div', null, h('h1', null, 'Devices'), this.summary)),
             this.note,
-            h('div', { class: 'fleet-top' },
-                titledSection('fleet-plot', 'Speed against data size', plotHost, 'panel'),
-                titledSection('fleet-status', 'Status', [this.statuses, this.labels], 'panel stack')),
+            this.top,
             h('section', { class: 'stack', 'aria-label': 'Devices' }, this.makeFilters(), this.table.node),
             titledSection('fleet-workers', 'Workers', this.workerTable.node),
         ];
@@ -170,6 +171,7 @@ export class FleetView {
     showLabels() {
         const serving = this.devices.filter((d) => d.status !== 'revoked');
         const counts = labelCounts(serving);
+        this.top.classList.toggle('has-labels', counts.length > 0);
         this.drawLabels(JSON.stringify([counts, serving.length, this.filter.label]), () => (counts.length === 0 ? [] : [
             h('h3', null, 'Labels'),
             countBars(counts.slice(0, MOST_LABELS), { total: serving.length, label: 'Devices by label', pressed: this.filter.label,

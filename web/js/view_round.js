@@ -1,7 +1,7 @@
 // One round, live while it is open: its figures, the Gantt of its tasks, what it measured.
 import { api, apiPath } from './api.js';
 import { commandBox, curlLine } from './command.js';
-import { append, clear, coalesce, h, isolated } from './dom.js';
+import { append, clear, coalesce, h, isolated, quantity } from './dom.js';
 import { fmtCount, fmtLoss, fmtNumber, fmtPercent } from './format.js';
 import { isAbort } from './http.js';
 import { roundHead } from './round_head.js';
@@ -31,7 +31,7 @@ function metricTable(metrics) {
         h('thead', null, h('tr', null, h('th', { scope: 'col' }, h('span', null, 'Metric')),
             h('th', { scope: 'col', class: 'numeric' }, h('span', null, 'Value')))),
         h('tbody', null, names.map((name) => h('tr', null, h('th', { scope: 'row' }, isolated(name)),
-            h('td', { class: 'numeric' }, metricText(name, metrics[name])))))));
+            h('td', { class: 'numeric' }, quantity(metricText(name, metrics[name]))))))));
 }
 
 const msOf = (iso) => (iso ? Date.parse(iso) : NaN);

@@ -106,7 +106,7 @@ class WorkerView {
         const { worker } = this;
         const revoke = session.can('revoke') && !worker.revoked_at
             ? pressButton('Revoke', () => this.revoke(), { kind: 'danger' }) : null;
-        return [h('div', null, h('h1', null, isolated(worker.name || shortId(worker.id))),
+        return [h('div', null, h('p', { class: 'small' }, h('a', { href: '#/devices' }, 'Devices')), h('h1', null, isolated(worker.name || shortId(worker.id))),
             h('p', null, stateBadge(worker.status), worker.revoked_at ? [' ', timeNode(worker.revoked_at)] : null)), revoke];
     }
 
