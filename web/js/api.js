@@ -1,6 +1,6 @@
 // The REST API with the session's token. A 401 ends the session: the sign-in says why, and comes back here.
 
-import { ApiError, readJson, request, withQuery } from './http.js';
+import { ApiError, readJson, request, unreadable, withQuery } from './http.js';
 import { endSession, session } from './session.js';
 
 const PAGE_OF_ALL = 500;
@@ -44,15 +44,21 @@ export const api = {
         do {
             const limit = Math.min(PAGE_OF_ALL, max - items.length);
             const page = await api.get(path, { query: { ...query, limit, cursor }, signal });
+            if (!Array.isArray(page.items))
+                throw unreadable('The server\'s answer is no list. It may be of another version than this page: load the page anew.');
             items.push(...page.items);
-            cursor = page.next_cursor;
+            cursor = page.items.length > 0 ? page.next_cursor : null;
         } while (cursor && items.length < max);
         items.isMore = Boolean(cursor);
         return items;
     },
 };
 
-// A path of the API, its parts encoded: an id comes from a link that anybody may have written.
+// A path of the API, its parts encoded: an id comes from a link that anybody may have written. A browser takes "." and ".." out
+// of a path, encoded or not, and would ask for something else.
 export function apiPath(...segments) {
+    const dots = segments.find((s) => /^\.\.?$/.test(s));
+    if (dots)
+        throw new ApiError({ status: 404, code: 'not_found', detail: `“${dots}” is no id.` });
     return `/api/v1/${segments.map((s) => encodeURIComponent(s)).join('/')}`;
 }

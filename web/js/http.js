@@ -1,11 +1,26 @@
 // One request and its errors, below the session.
 
-import { noteServerTime } from './time.js';
+import { noteServerTime, serverNow } from './time.js';
 
 const REQUEST_TIMEOUT_MS = 30000;
+const LONGEST_RETRY_AFTER_MS = 600000;
+
+// What stands in a header reaches the server as it is: no letter of another alphabet, nothing invisible.
+export const TOKEN_CHARACTERS = /^[\x21-\x7e]+$/;
+
+// Where who answers says no more than a number: often that is no server of ours, but something in between.
+const STATUS_HINTS = {
+    401: 'Something between this page and the server may ask for a sign-in of its own: load the page anew.',
+    414: 'The link asks for more than the server takes: it is too long.',
+    431: 'The link asks for more than the server takes: it is too long.',
+    429: 'Too many requests come from here; wait a little.',
+    502: 'The server behind it may be down or starting.',
+    503: 'The server may be starting, or has too much to do.',
+    504: 'The server behind it may be down or too busy.',
+};
 
 export class ApiError extends Error {
-    constructor({ status, code, detail, field, requestId }) {
+    constructor({ status, code, detail, field, requestId, retryAfterMs }) {
         super(detail);
         this.name = 'ApiError';
         this.status = status; // 0: no reply
@@ -13,12 +28,18 @@ export class ApiError extends Error {
         this.detail = detail;
         this.field = field || null;
         this.requestId = requestId || null;
+        this.retryAfterMs = retryAfterMs || 0;
     }
 
     // Whether the same request may well succeed a little later.
     get isPassing() {
         return this.status === 0 || this.status === 429 || this.status === 502 || this.status === 503 || this.status === 504;
     }
+}
+
+// How long to wait before the same request: `ms`, or longer where the server said so.
+export function pauseBefore(error, ms) {
+    return Math.max(ms, (error && error.retryAfterMs) || 0);
 }
 
 export function isAbort(error) {
@@ -34,21 +55,32 @@ export function withQuery(path, query) {
     return text ? `${path}?${text}` : path;
 }
 
+// "Retry-After: 120", or a date; 0 where it says nothing.
+function retryAfterOf(response) {
+    const text = response.headers.get('Retry-After') || '';
+    const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - serverNow();
+    return Math.max(0, Math.min(LONGEST_RETRY_AFTER_MS, ms || 0));
+}
+
+function bareDetail({ status, statusText }) {
+    return [`The answer was ${status}${statusText ? ` ${statusText}` : ''}, without saying why.`, STATUS_HINTS[status]].filter(Boolean).join(' ');
+}
+
 async function problemOf(response) {
-    const requestId = response.headers.get('X-Request-Id');
-    let problem = {};
+    let problem = null;
     try {
         problem = await response.json();
     } catch {
         // A proxy's page, or nothing: the status has to say it.
     }
+    const text = (key) => (problem && typeof problem[key] === 'string' ? problem[key] : null);
     return new ApiError({
         status: response.status,
-        code: typeof problem.code === 'string' ? problem.code : `http_${response.status}`,
-        detail: typeof problem.detail === 'string' ? problem.detail
-            : `The server answered ${response.status} ${response.statusText} without saying why.`,
-        field: typeof problem.field === 'string' ? problem.field : null,
-        requestId: problem.request_id || requestId,
+        code: text('code') || `http_${response.status}`,
+        detail: text('detail') || bareDetail(response),
+        field: text('field'),
+        requestId: text('request_id') || response.headers.get('X-Request-Id'),
+        retryAfterMs: retryAfterOf(response),
     });
 }
 
@@ -66,11 +98,15 @@ export function authorized(token, headers) {
 export async function fetchReply(url, options) {
     let response;
     try {
-        response = await fetch(url, { cache: 'no-store', credentials: 'omit', redirect: 'error', ...options });
+        response = await fetch(url, { cache: 'no-store', credentials: 'omit', redirect: 'manual', ...options });
     } catch (error) {
         if (isAbort(error))
             throw error;
         throw unreachable(false);
+    }
+    if (response.type === 'opaqueredirect') {
+        throw new ApiError({ status: 302, code: 'redirected', detail: 'The request was sent elsewhere: something between this page and '
+            + 'the server may ask for a sign-in of its own. Load the page anew, or ask whoever runs the network.' });
     }
     noteServerTime(response.headers.get('Date'));
     if (!response.ok)
@@ -110,15 +146,24 @@ export async function request(method, url, { token, body, accept, signal, header
     }
 }
 
+// What no server of ours says: a page of something in between, or an answer of another version.
+export function unreadable(detail, response) {
+    return new ApiError({ status: response ? response.status : 200, code: 'unreadable', detail,
+        requestId: response && response.headers.get('X-Request-Id') });
+}
+
+// All answers of the API are objects; 204 has none.
 export async function readJson(response) {
     if (response.status === 204)
         return null;
     const text = await response.text();
+    let value = null;
     try {
-        return JSON.parse(text);
+        value = JSON.parse(text);
     } catch {
-        throw new ApiError({ status: response.status, code: 'unreadable',
-            detail: 'The server\'s answer is not JSON. Is there something between this page and the server?',
-            requestId: response.headers.get('X-Request-Id') });
+        // Told below.
     }
+    if (value === null || typeof value !== 'object' || Array.isArray(value))
+        throw unreadable('The server\'s answer is not what it should be. Is there something between this page and the server?', response);
+    return value;
 }

@@ -1,6 +1,6 @@
 // Who is signed in: the token lives in session storage and nowhere else.
 
-import { ApiError, readJson, request } from './http.js';
+import { ApiError, TOKEN_CHARACTERS, readJson, request, unreadable } from './http.js';
 
 const SESSION_KEY = 'fedlane.session';
 const SESSION_RIGHTS = {
@@ -37,7 +37,11 @@ function keep() {
     }
 }
 
+const textOrNull = (value) => (typeof value === 'string' ? value : null);
+
 function begin(token, self) {
+    if (typeof token !== 'string' || !TOKEN_CHARACTERS.test(token) || typeof self.role !== 'string')
+        throw unreadable('The server\'s answer has no token or role. It may be of another version than this page: load the page anew.');
     if (!DASHBOARD_ROLES.includes(self.role)) {
         throw new ApiError({ status: 403, code: 'forbidden',
             detail: `This token's role is ${self.role}; the dashboard needs admin, operator or viewer.` });
@@ -55,14 +59,20 @@ export function onSessionChange(f) {
 export function restoreSession() {
     try {
         const stored = JSON.parse(sessionStorage.getItem(SESSION_KEY) || 'null');
-        if (stored && typeof stored.token === 'string' && DASHBOARD_ROLES.includes(stored.role))
-            Object.assign(session, stored);
+        if (!stored || !TOKEN_CHARACTERS.test(textOrNull(stored.token) || '') || !DASHBOARD_ROLES.includes(stored.role))
+            return;
+        for (const key of ['token', 'role', 'tokenId', 'name', 'expiresAt'])
+            session[key] = textOrNull(stored[key]);
     } catch {
         // Nothing there that could be used.
     }
 }
 
 export async function signIn(token) {
+    if (!TOKEN_CHARACTERS.test(token)) {
+        throw new ApiError({ status: 401, code: 'unauthorized',
+            detail: 'It has a space, a line break or a letter that no token has. Copy it again, and nothing else.' });
+    }
     begin(token, await request('GET', '/api/v1/tokens/self', { token }, readJson));
 }
 

@@ -15,16 +15,22 @@ import { viewSignIn } from './view_sign_in.js';
 const STREAM_PATIENCE_MS = 1000;
 const EARLY_MOST = 5000;
 const TOKEN_CHECK_MS = 60000;
+const VERSION_REST_MS = 50000; // a tab in the background gives its connection back after a minute
 
 // Snapshot and events as one. load() is called once the stream is open, so whatever happens after it comes as an
 // event; again where the stream had to begin anew. Events that come while it works are given to onEvent after it.
 class Follower {
-    constructor({ path, load, onEvent, live, fail, signal }) {
+    constructor({ path, load, onEvent, onOpen, live, fail, anew, signal }) {
         Object.assign(this, { load, onEvent: onEvent || (() => {}), fail, signal, early: null, turn: 0, isShown: false });
         live.set('connecting');
         const stream = openStream(path, {
             onEvent: (event) => this.take(event),
-            onOpen: (isResumed) => isResumed || this.reload(),
+            onOpen: (isResumed) => {
+                onOpen();
+                if (!isResumed)
+                    this.reload();
+            },
+            onGone: (error) => (error.field === 'Last-Event-ID' ? anew() : this.reload()),
             onState: (state, error) => this.tell(live, state, error),
         });
         const timer = setTimeout(() => this.turn || this.reload(), STREAM_PATIENCE_MS);
@@ -78,7 +84,11 @@ function unknownPlace() {
 // After a restart the server may be another version than this page.
 function watchVersion() {
     let version = null;
-    return async () => {
+    let askedAt = 0;
+    return async (isUrgent) => {
+        if (!isUrgent && performance.now() - askedAt < VERSION_REST_MS)
+            return;
+        askedAt = performance.now();
         try {
             const now = (await api.get('/api/v1/version')).version;
             if (version && now !== version)
@@ -105,7 +115,7 @@ class Shell {
         this.router = startRouter(routes, (place) => this.show(place));
         onSessionChange(() => this.onSession());
         this.onSession();
-        setTimeout(this.checkVersion, 5000);
+        setTimeout(() => this.checkVersion(true), 5000);
     }
 
     onSession() {
@@ -186,6 +196,7 @@ class Shell {
             fail,
             setTitle: (text) => signal.aborted || this.setTitle(text),
             follow: ({ load, onEvent, run = params.run }) => new Follower({ load, onEvent, fail, signal,
+                onOpen: () => this.checkVersion(), anew: () => this.router.visit(),
                 path: run ? apiPath('runs', run, 'events') : '/api/v1/events', live: this.liveOf(signal) }),
         };
     }
@@ -198,7 +209,7 @@ class Shell {
                 return;
             this.header.live.set(state);
             if (state === 'live' && wasOffline)
-                this.checkVersion();
+                this.checkVersion(true);
             wasOffline = state === 'offline';
         } };
     }

@@ -2,9 +2,12 @@
 
 import { commandBox } from './command.js';
 import { append, h, icon, svgEl } from './dom.js';
+import { fmtDuration } from './format.js';
+import { ApiError, pauseBefore } from './http.js';
 
 // Colour and shape of each state. A shape says the same as its colour.
 const STATE_LOOKS = {
+    __proto__: null,
     pending: ['open', 'ring', 'pending'],
     waiting_for_devices: ['late', 'dots', 'waiting for devices'],
     running: ['completed', 'play', 'running'],
@@ -78,20 +81,35 @@ export function emptyState({ title, text, command, action, level = 2 }) {
 }
 
 const ERROR_ADVICE = {
+    __proto__: null,
     not_found: 'It may have been deleted, or the link is not complete.',
     forbidden: 'Your token\'s role may not see this. Sign in with another token.',
 };
 
 const ERROR_RETRY_MS = 4000;
 
+function pauseWords(error) {
+    return error.retryAfterMs > ERROR_RETRY_MS ? `, in ${fmtDuration(error.retryAfterMs)} as it was told` : '';
+}
+
+// What stumbles over an answer is this page.
+function misunderstood(error, again, level) {
+    return h('div', { class: 'empty', role: 'alert' }, icon('alert'), h(`h${level}`, null, 'This could not be shown'),
+        h('p', null, 'The page does not understand what the server sent. They may be of different versions: reload the page.'),
+        again, h('p', { class: 'small' }, h('code', null, error.message)));
+}
+
 function errorNode(error, retry, level) {
     const detail = error && (error.detail || error.message);
     const advice = ERROR_ADVICE[error && error.code];
     const again = retry ? h('button', { class: 'button', type: 'button', on: { click: retry } }, 'Try again') : null;
     const id = error && error.requestId;
+    if (error instanceof Error && !(error instanceof ApiError))
+        return misunderstood(error, again, level);
     return h('div', { class: 'empty', role: 'alert' }, icon(error && error.status === 0 ? 'offline' : 'alert'),
         h(`h${level}`, null, error && error.status === 404 ? 'Not found' : 'This could not be shown'),
-        h('p', null, detail || 'Something unexpected happened.', advice ? ` ${advice}` : null),
+        h('p', null, detail || 'Something unexpected happened.', advice ? ` ${advice}` : null,
+            again && error.isPassing ? ` The page tries again by itself${pauseWords(error)}.` : null),
         again, id ? h('p', { class: 'small' }, 'Request ', h('code', null, id)) : null);
 }
 
@@ -102,7 +120,7 @@ export function errorState(error, retry, level = 2) {
         setTimeout(() => {
             if (node.isConnected)
                 retry();
-        }, ERROR_RETRY_MS);
+        }, pauseBefore(error, ERROR_RETRY_MS));
     }
     return node;
 }

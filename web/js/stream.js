@@ -1,11 +1,13 @@
 // An event stream that outlives its connections: no gap, no event twice.
 
-import { authorized, fetchReply, isAbort } from './http.js';
+import { authorized, fetchReply, isAbort, pauseBefore, unreadable } from './http.js';
 import { endSession, session } from './session.js';
 import { createSseParser } from './sse.js';
 import { serverNow } from './time.js';
 
 const SILENCE_MS = 40000; // the server sends a comment every 15 s
+const QUIET_MS = 20000;
+const STEADY_MS = 5000;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 20000;
 const LATE_MS = 4000;
@@ -43,7 +45,9 @@ function isFinal(error) {
 function eventOf(message) {
     try {
         const event = JSON.parse(message.data);
-        return event && typeof event === 'object' ? event : null;
+        if (!event || typeof event !== 'object' || typeof event.type !== 'string')
+            return null;
+        return event.data && typeof event.data === 'object' ? event : { ...event, data: {} };
     } catch {
         return null; // a server of another version: what cannot be read is no reason to lose the rest
     }
@@ -66,9 +70,9 @@ async function readAll(response, onText) {
 
 // One connection at a time; an older one that ends late is not listened to any more.
 class EventStream {
-    constructor(path, { since = 'latest', onEvent, onState = () => {}, onOpen = () => {} }) {
-        Object.assign(this, { path, since, onEvent, onState, onOpen, state: '', attempt: 0, connection: null,
-            isClosed: false, isResting: false, timers: {} });
+    constructor(path, { since = 'latest', onEvent, onState = () => {}, onOpen = () => {}, onGone = () => {} }) {
+        Object.assign(this, { path, since, onEvent, onState, onOpen, onGone, state: '', attempt: 0, connection: null,
+            isClosed: false, isResting: false, wasOpen: false, isQuiet: false, timers: {} });
         this.filter = createFilter(since);
         this.visibility = () => this.onVisibility();
         this.online = () => this.retryNow();
@@ -121,16 +125,19 @@ class EventStream {
         this.drop();
         this.connection = mine;
         const { token } = session;
+        let why = null;
         try {
             const response = await this.open(token, mine);
             if (this.connection === mine)
                 await this.read(response, mine);
-            this.lost(mine, null);
         } catch (error) {
             if (this.connection === mine && error.status === 401 && token === session.token)
                 endSession(error);
-            this.lost(mine, isAbort(error) ? null : error);
+            why = isAbort(error) ? null : error;
         }
+        if (performance.now() - mine.openedAt > STEADY_MS)
+            this.attempt = 0;
+        this.lost(mine, why);
     }
 
     open(token, mine) {
@@ -145,16 +152,34 @@ class EventStream {
     }
 
     read(response, mine) {
+        if (!/^text\/event-stream\b/i.test(response.headers.get('Content-Type') || '')) {
+            mine.abort();
+            throw unreadable('The server\'s answer is no event stream. Is there something between this page and the server?', response);
+        }
         const parser = createSseParser((message) => this.take(message));
+        this.wasOpen = true;
+        mine.openedAt = performance.now();
+        this.heard(mine);
         this.setState('live');
         this.onOpen(this.isResumed);
         return readAll(response, (text) => {
             if (this.connection !== mine)
                 return;
-            this.attempt = 0;
-            this.arm('silence', SILENCE_MS, () => mine.abort());
+            this.heard(mine);
             parser.push(text);
         });
+    }
+
+    // A server that is silent for longer than between two comments hangs, or the way to it is cut without a word.
+    heard(mine) {
+        this.arm('silence', SILENCE_MS, () => mine.abort());
+        this.arm('quiet', QUIET_MS, () => {
+            this.isQuiet = true;
+            this.setState('behind');
+        });
+        if (this.isQuiet)
+            this.setState('live');
+        this.isQuiet = false;
     }
 
     take(message) {
@@ -175,10 +200,15 @@ class EventStream {
             return;
         this.connection = null;
         this.disarm('silence');
+        this.disarm('quiet');
         this.disarm('catchUp');
-        this.setState('offline', error);
-        if (!error || !isFinal(error))
-            this.arm('retry', waitBefore(this.attempt++, Math.random()), () => this.connect());
+        this.isQuiet = false;
+        const isGone = error && isFinal(error);
+        this.setState('offline', isGone && this.wasOpen ? null : error);
+        if (isGone && this.wasOpen)
+            this.onGone(error);
+        if (!this.isClosed && (!isGone || this.wasOpen))
+            this.arm('retry', pauseBefore(error, waitBefore(this.attempt++, Math.random())), () => this.connect());
     }
 
     retryNow() {
@@ -202,6 +232,7 @@ class EventStream {
         this.isResting = true;
         this.disarm('retry');
         this.disarm('silence');
+        this.disarm('quiet');
         this.drop();
     }
 
@@ -216,7 +247,8 @@ class EventStream {
 
 // since: a sequence number, or 'latest' for what comes from now on. onOpen(isResumed) at each connection: false
 // where what happened before is unknown. onState('live' | 'behind' | 'offline', error): an error.status of 400 to
-// 499 says that there will be no other try.
+// 499 says that there will be no other try. onGone(error): the server refuses what it gave before; it is asked again, for
+// something in between may say 404 while the server starts. Of the field Last-Event-ID: the server has other data than before.
 export function openStream(path, options) {
     const stream = new EventStream(path, options);
     return { close: () => stream.close() };

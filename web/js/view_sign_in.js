@@ -5,6 +5,8 @@ import { h, icon } from './dom.js';
 import { signIn } from './session.js';
 
 const SIGN_IN_TITLES = {
+    __proto__: null,
+    http_401: 'The session has ended',
     token_expired: 'Your token has expired',
     token_revoked: 'Your token was revoked',
     unauthorized: 'The server does not know this token',

@@ -27,6 +27,15 @@ test('it does not matter where the pieces were cut', () => {
         assert.deepEqual(parsed(TEXT.slice(0, i), '', TEXT.slice(i)), EVENTS, `cut at ${i}`);
 });
 
+test('a large event comes whole; one that never ends is given up', () => {
+    const text = 'x'.repeat(5 * 1024 * 1024);
+    const pieces = `id: 9\ndata: ${text}\n\n`.match(/[^]{1,65536}/g);
+    assert.deepEqual(parsed(...pieces), [{ id: '9', type: 'message', data: text }]);
+    const endless = Array.from({ length: 8 }, () => text);
+    assert.throws(() => parsed('data: ', ...endless), RangeError);
+    assert.throws(() => parsed(...endless.map((line) => `data: ${line}\n`)), RangeError);
+});
+
 test('an event that does not end is none yet', () => {
     assert.deepEqual(parsed('id: 1\ndata: x\n'), []);
     assert.deepEqual(parsed('id: 1\ndata: x\n', '\n'), [{ id: '1', type: 'message', data: 'x' }]);

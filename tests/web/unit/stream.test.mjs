@@ -48,7 +48,7 @@ function fakeServer(count, script) {
                 if (step !== undefined)
                     controller.close();
             },
-        }), { status: 200, headers: { Date: new Date().toUTCString() } });
+        }), { status: 200, headers: { 'Content-Type': 'text/event-stream', Date: new Date().toUTCString() } });
     };
     return asked;
 }
@@ -92,7 +92,7 @@ test('states: live, behind while old events come, live again, offline', async ()
     globalThis.fetch = async (url, { signal }) => new Response(new ReadableStream({ start(c) {
         feed = c;
         signal.addEventListener('abort', () => c.error(new DOMException('aborted', 'AbortError')));
-    } }), { status: 200 });
+    } }), { status: 200, headers: { 'Content-Type': 'text/event-stream' } });
     const { states, stream, seen } = follow();
     const send = (text) => feed.enqueue(new TextEncoder().encode(text));
     await until(() => feed);
@@ -126,15 +126,46 @@ test('a refusal is final, an overload is not', async () => {
     other.stream.close();
 });
 
+test('what was there once may come back: it is asked again, and the view told', async () => {
+    const problem = (status, field) => new Response(JSON.stringify({ status, code: 'x', field, detail: 'x' }), { status });
+    const asked = fakeServer(2, [60, problem(404), problem(400, 'Last-Event-ID')]);
+    const gone = [];
+    const { stream, seen, states } = follow({ onGone: (error) => gone.push([error.status, error.field]) });
+    await until(() => seen.length === 2);
+    stream.close();
+    assert.equal(asked.length, 4);
+    assert.deepEqual(gone, [[404, null], [400, 'Last-Event-ID']]);
+    assert.ok(states.includes('offline') && !states.includes('offline 404'), states);
+});
+
+test('a page in the place of a stream is none, and not asked for at once again', async () => {
+    const html = () => new Response('<html>id: 1</html>', { status: 200, headers: { 'Content-Type': 'text/html' } });
+    const asked = fakeServer(1, [html(), html(), html()]);
+    const { stream, seen, states } = follow();
+    await until(() => seen.length === 1);
+    stream.close();
+    assert.equal(asked.length, 4);
+    assert.deepEqual(states.slice(0, 4), ['offline 200', 'offline 200', 'offline 200', 'live']);
+});
+
+test('who is told to wait waits', async () => {
+    const asked = fakeServer(1, [new Response('{}', { status: 503, headers: { 'Retry-After': '1' } })]);
+    const { stream, seen } = follow();
+    await sleep(600);
+    assert.equal(asked.length, 1);
+    await until(() => seen.length === 1);
+    stream.close();
+});
+
 test('what is not JSON is left out, the rest comes', async () => {
     let feed;
     globalThis.fetch = async (url, { signal }) => new Response(new ReadableStream({ start(c) {
         feed = c;
         signal.addEventListener('abort', () => c.error(new DOMException('aborted', 'AbortError')));
-    } }), { status: 200 });
+    } }), { status: 200, headers: { 'Content-Type': 'text/event-stream' } });
     const { seen, stream } = follow();
     await until(() => feed);
-    feed.enqueue(new TextEncoder().encode(`id: 1\ndata: <html>\n\nid: 2\ndata: null\n\n${eventText(3)}`));
+    feed.enqueue(new TextEncoder().encode(`id: 1\ndata: <html>\n\nid: 2\ndata: null\n\nid: 2\ndata: {"type": 7}\n\n${eventText(3)}`));
     await until(() => seen.length === 1);
     assert.deepEqual(seen, [3]);
     stream.close();
@@ -197,13 +228,13 @@ test('a page that was left gives its connection back at once, and goes on when o
     assert.deepEqual(Object.keys(listeners), []);
 });
 
-test('a connection that has gone silent is given up', () => inShort(40000, async () => {
+test('a connection that has gone silent is doubted, then given up', () => inShort(20000, async () => {
     const asked = fakeServer(2, []);
     const { seen, states, stream } = follow();
     await until(() => asked.length === 2);
     stream.close();
     assert.deepEqual(seen, [1, 2]);
-    assert.deepEqual(states.slice(0, 2), ['live', 'offline']);
+    assert.deepEqual(states.slice(0, 3), ['live', 'behind', 'offline']);
 }));
 
 test('the filter keeps one number', () => {
