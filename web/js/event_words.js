@@ -15,6 +15,7 @@ function closedWords(d) {
 }
 
 const WORDS = {
+    __proto__: null, // no type of a later version is called like what all objects have
     run_created: () => 'Run submitted',
     run_started: () => 'Run started',
     run_waiting: (d) => d.reason[0].toUpperCase() + d.reason.slice(1),
@@ -38,7 +39,7 @@ const WORDS = {
 };
 
 // How it is to be seen, as the states are coloured; null: plain.
-const TONES = { task_dropped: 'dropped', task_failed: 'failed', warning: 'late', round_extended: 'late', run_waiting: 'late' };
+const TONES = { __proto__: null, task_dropped: 'dropped', task_failed: 'failed', warning: 'late', round_extended: 'late', run_waiting: 'late' };
 
 export function eventTone({ type, data }) {
     if (type === 'update_accepted')

@@ -104,6 +104,7 @@ export function matchesText(row, text) {
 }
 
 export const RUN_FILTERS = {
+    __proto__: null,
     active: (row) => row.status !== 'finished',
     pending: (row) => row.status === 'pending',
     waiting: (row) => row.status === 'waiting_for_devices',

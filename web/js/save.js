@@ -10,9 +10,9 @@ const TELL_MS = 200;
 
 // A name that every file system takes.
 export function fileName(text, ending) {
-    const safe = String(text).normalize('NFC').replace(/[\u0000-\u001f\u007f<>:"/\\|?*\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g, '_')
-        .replace(/^[. ]+|[. ]+$/g, '').slice(0, 100);
-    return `${safe || 'fedlane'}${ending}`;
+    const safe = String(text).normalize('NFC').replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<>:"/\\|?*]+/gu, '_')
+        .replace(/^[. ]+/, '');
+    return `${[...safe].slice(0, 80).join('').replace(/[. ]+$/, '') || 'fedlane'}${ending}`;
 }
 
 export function saveBlob(blob, name) {

@@ -96,7 +96,8 @@ export function tableOf(series) {
 function csvField(value) {
     if (value === undefined || value === null)
         return '';
-    const text = String(value);
+    // A spreadsheet would take such a name for a formula.
+    const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -72,6 +72,7 @@ test('file names are safe everywhere', () => {
     assert.equal(fileName('a/b\\c: "d"', '.csv'), 'a_b_c_ _d_.csv');
     assert.equal(fileName('..', '.csv'), 'fedlane.csv');
     assert.equal(fileName('\u202egnp.exe', '.csv'), '_gnp.exe.csv');
+    assert.equal(fileName('a\u200bb\u061cc\ud83d\ude00 .', ''), 'a_b_c\ud83d\ude00');
     assert.ok(fileName('x'.repeat(500), '.csv').length <= 104);
 });
 

@@ -49,7 +49,7 @@ test('tables and CSV have a row for each x, and leave out what is not there', ()
     ];
     assert.deepEqual(tableOf(series), [[0, 1, undefined], [1, undefined, -Infinity], [2, NaN, undefined]]);
     assert.equal(toCsv(series, 'round'),
-        'round,"a ""b"", c","a ""b"", c low","a ""b"", c high",=d\r\n0,1,0.5,2,\r\n1,,,,-Infinity\r\n2,NaN,,,\r\n');
+        'round,"a ""b"", c","a ""b"", c low","a ""b"", c high",\'=d\r\n0,1,0.5,2,\r\n1,,,,-Infinity\r\n2,NaN,,,\r\n');
 });
 
 test('thinning keeps peaks, gaps and the order', () => {
