@@ -27,10 +27,49 @@ static json_t *render_login(struct api *api, struct store_txn *txn, struct arena
     return obj_end(&o);
 }
 
+struct login {
+    struct op_token_create create; /* first: the operation */
+    const char *data_dir, *code;
+};
+
+static enum err create_once(struct store_txn *txn, void *arg)
+{
+    struct op_token_create *op = arg;
+    enum err e = op_token_create(txn, op);
+    return e == ERR_CONFLICT ? login_code_refuse(&op->base.fault) : e;
+}
+
+/* Only now: where the token could not be stored, the link can be opened again. */
+static void drop_code(const struct mutation *m)
+{
+    const struct login *login = m->op;
+    login_code_drop(login->data_dir, login->code);
+}
+
+/* What the code is good for becomes the operation. */
+static enum err prepare(struct mutation *m, struct request *rq, const struct login_grant *grant,
+                        int64_t now_ms)
+{
+    struct op_token_create *op = m->op;
+    op->name = arena_printf(request_arena(rq), "login link, used from %s", request_remote(rq));
+    op->id = arena_strdup(request_arena(rq), grant->token_id);
+    if (!op->name || !op->id)
+        return ERR_NO_MEMORY;
+    op->role = grant->role;
+    op->expires_at = now_ms + grant->session_ms;
+    op->token_sha256 = m->secret_sha256;
+    m->has_secret = true;
+    m->fn = create_once;
+    m->committed = drop_code;
+    m->status = 201;
+    m->render = render_login;
+    return ERR_OK;
+}
+
 enum err api_login(void *ctx, struct request *rq, struct fault *fault)
 {
     struct api *api = ctx;
-    struct mutation *m = mutation_new(api, rq, sizeof(struct op_token_create));
+    struct mutation *m = mutation_new(api, rq, sizeof(struct login));
     struct login_body body = {0};
     struct login_grant grant;
     if (!m)
@@ -44,21 +83,15 @@ enum err api_login(void *ctx, struct request *rq, struct fault *fault)
         e = reply_header(rq, "Cache-Control", "no-store");
     int64_t now_ms = clock_now_ms(&api->clock);
     if (e == ERR_OK)
-        e = login_code_take(api->data_dir, body.code, now_ms, &grant, fault);
+        e = login_code_find(api->data_dir, body.code, now_ms, &grant, fault);
     if (e == ERR_OK)
         e = token_new(m->secret, m->secret_sha256);
+    if (e == ERR_OK)
+        e = prepare(m, rq, &grant, now_ms);
     if (e != ERR_OK)
         return e;
-    struct op_token_create *op = m->op;
-    op->name = arena_printf(request_arena(rq), "login link, used from %s", request_remote(rq));
-    if (!op->name)
-        return ERR_NO_MEMORY;
-    op->role = grant.role;
-    op->expires_at = now_ms + grant.session_ms;
-    op->token_sha256 = m->secret_sha256;
-    m->has_secret = true;
-    m->fn = op_token_create;
-    m->status = 201;
-    m->render = render_login;
+    struct login *login = m->op;
+    login->data_dir = api->data_dir;
+    login->code = body.code;
     return mutation_start(m, rq, fault);
 }

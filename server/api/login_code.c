@@ -33,14 +33,15 @@ static enum err grant_read(const char *path, struct login_grant *out, struct fau
 {
     struct buf text = BUF_INIT(MAX_GRANT);
     const char *role;
-    json_int_t expires_at, session_ms;
+    json_int_t made_at, expires_at, session_ms;
     enum err e = file_read(path, &text, fault);
     json_t *json = e == ERR_OK ? json_loadb(text.data, text.len, 0, NULL) : NULL;
-    if (e == ERR_OK && (json_unpack(json, "{s:s, s:I, s:I}", "role", &role, "expires_at", &expires_at,
-                                    "session_ms", &session_ms) != 0 ||
+    if (e == ERR_OK && (json_unpack(json, "{s:s, s:I, s:I, s:I}", "role", &role, "made_at", &made_at,
+                                    "expires_at", &expires_at, "session_ms", &session_ms) != 0 ||
                         token_role_parse(role, &out->role) != ERR_OK))
         e = fault_set(fault, ERR_CORRUPT, NULL, "%s is no login code. Remove it.", path);
     if (e == ERR_OK) {
+        out->made_at = made_at;
         out->expires_at = expires_at;
         out->session_ms = session_ms;
     }
@@ -105,7 +106,7 @@ static void drop_expired(const char *data_dir, const char *folder, int64_t now_m
         (void)closedir(dir);
 }
 
-enum err login_code_make(const char *data_dir, const struct login_grant *grant, int64_t now_ms,
+enum err login_code_make(const char *data_dir, const struct login_grant *grant,
                          char out_code[LOGIN_CODE_SIZE], struct fault *fault)
 {
     struct stat owner;
@@ -121,21 +122,23 @@ enum err login_code_make(const char *data_dir, const struct login_grant *grant, 
         e = make_folder(data_dir, folder, &owner, fault);
     if (e != ERR_OK)
         return e;
-    drop_expired(data_dir, folder, now_ms);
+    drop_expired(data_dir, folder, grant->made_at);
     if ((e = random_bytes(secret, sizeof secret)) != ERR_OK)
         return fault_set(fault, e, NULL, "The system gives no random bytes.");
     hex_encode(secret, sizeof secret, out_code);
     e = sha256_hex(out_code, strlen(out_code), sha256);
     if (e == ERR_OK)
         e = login_path(data_dir, sha256, path, fault);
-    (void)snprintf(text, sizeof text, "{\"role\": \"%s\", \"expires_at\": %lld, \"session_ms\": %lld}\n",
-                   token_role_name(grant->role), (long long)grant->expires_at, (long long)grant->session_ms);
+    (void)snprintf(text, sizeof text,
+                   "{\"role\": \"%s\", \"made_at\": %lld, \"expires_at\": %lld, \"session_ms\": %lld}\n",
+                   token_role_name(grant->role), (long long)grant->made_at, (long long)grant->expires_at,
+                   (long long)grant->session_ms);
     return e == ERR_OK ? write_grant(path, text, &owner, fault) : e;
 }
 
 /* ---- using ---- */
 
-static enum err unknown(struct fault *fault)
+enum err login_code_refuse(struct fault *fault)
 {
     return fault_set(
         fault, ERR_UNAUTHORIZED, NULL,
@@ -152,26 +155,56 @@ static enum err broken(const struct fault *why, struct fault *fault)
                      "`fedlane-server login-link`, as the user whose server it is.");
 }
 
-enum err login_code_take(const char *data_dir, const char *code, int64_t now_ms, struct login_grant *out,
+/* The same id whoever asks, with the time of the making in it as in any other. */
+static enum err fill_from_hash(void *ctx, void *out, size_t n)
+{
+    uint8_t bytes[SHA256_SIZE];
+    enum err e = hex_decode(ctx, bytes, sizeof bytes);
+    memcpy(out, bytes, n < sizeof bytes ? n : sizeof bytes);
+    return e;
+}
+
+/* The hash of another text than the file's name is of, so that lists of tokens tell nothing about the files.
+ */
+static enum err name_token(const char *code, struct login_grant *grant)
+{
+    char text[LOGIN_CODE_SIZE + 8], sha256[SHA256_HEX_SIZE];
+    (void)snprintf(text, sizeof text, "token %s", code);
+    enum err e = sha256_hex(text, strlen(text), sha256);
+    const struct entropy hash = {.fill = fill_from_hash, .ctx = sha256};
+    return e == ERR_OK ? id_new(&hash, grant->made_at, grant->token_id) : e;
+}
+
+static enum err code_path(const char *data_dir, const char *code, char out[MAX_PATH], struct fault *why)
+{
+    char sha256[SHA256_HEX_SIZE];
+    enum err e = sha256_hex(code, strlen(code), sha256);
+    return e == ERR_OK ? login_path(data_dir, sha256, out, why) : e;
+}
+
+enum err login_code_find(const char *data_dir, const char *code, int64_t now_ms, struct login_grant *out,
                          struct fault *fault)
 {
-    char path[MAX_PATH], sha256[SHA256_HEX_SIZE];
+    char path[MAX_PATH];
     struct fault why = FAULT_NONE;
-    enum err e = sha256_hex(code, strlen(code), sha256);
+    enum err e = code_path(data_dir, code, path, &why);
     if (e == ERR_OK)
-        e = login_path(data_dir, sha256, path, &why);
-    if (e != ERR_OK)
-        return broken(&why, fault);
-    e = grant_read(path, out, &why);
+        e = grant_read(path, out, &why);
     if (e == ERR_NOT_FOUND)
-        return unknown(fault);
-    if (e != ERR_OK)
-        return broken(&why, fault);
-    if (unlink(path) != 0) {
-        if (errno == ENOENT)
-            return unknown(fault);
-        (void)fault_set(&why, ERR_IO, NULL, "%s: cannot remove: %s", path, strerror(errno));
-        return broken(&why, fault);
+        return login_code_refuse(fault);
+    if (e == ERR_OK && out->expires_at <= now_ms) {
+        (void)unlink(path);
+        return login_code_refuse(fault);
     }
-    return out->expires_at > now_ms ? ERR_OK : unknown(fault);
+    if (e == ERR_OK)
+        e = name_token(code, out);
+    return e == ERR_OK ? ERR_OK : broken(&why, fault);
+}
+
+void login_code_drop(const char *data_dir, const char *code)
+{
+    char path[MAX_PATH];
+    struct fault why = FAULT_NONE;
+    if (code_path(data_dir, code, path, &why) == ERR_OK && unlink(path) != 0 && errno != ENOENT)
+        log_warning("api", "%s: cannot remove this used login code: %s", path, strerror(errno));
 }

@@ -96,6 +96,8 @@ static enum err mutation_done(void *ctx, struct request *rq, struct fault *fault
     (void)ctx;
     (void)fault;
     struct mutation *m = request_get(rq, REQUEST_STATE);
+    if (m->committed)
+        m->committed(m);
     enum err e = m->out_location ? reply_header(rq, "Location", m->out_location) : ERR_OK;
     if (e != ERR_OK)
         return e;

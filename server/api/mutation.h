@@ -26,8 +26,9 @@ struct mutation {
     const char *(*id)(const void *op); /* of the object made; with location or secret */
     bool has_secret;                   /* the reply shows `secret` once, as "token" */
     char secret[TOKEN_SIZE], secret_sha256[SHA256_HEX_SIZE];
-    mutation_reissue *reissue; /* with has_secret */
-    json_t *body;              /* owned: what the operation reads, where that is not the request's own */
+    void (*committed)(const struct mutation *m); /* before the reply, in the request's thread; may be NULL */
+    mutation_reissue *reissue;                   /* with has_secret */
+    json_t *body; /* owned: what the operation reads, where that is not the request's own */
     /* the idempotency record; "" without a key */
     char key_id[SHA256_HEX_SIZE], body_sha256[SHA256_HEX_SIZE];
     /* made in the transaction, in the arena */

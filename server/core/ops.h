@@ -124,6 +124,7 @@ struct op_token_create {
     int64_t role; /* enum token_role: one */
     const char *token_sha256;
     int64_t expires_at; /* 0: never */
+    const char *id;     /* NULL: a new one; else ERR_CONFLICT where there is or was a token of this id */
     struct token_row out;
 };
 enum err op_token_create(struct store_txn *txn, void *arg);

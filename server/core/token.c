@@ -15,6 +15,19 @@ enum err token_find(struct work *w, const char *sha256, struct token_row *out, b
     return e;
 }
 
+static enum err token_take_id(struct work *w, struct token_row *row)
+{
+    struct token_row other;
+    if (!*row->id)
+        return work_id(w, &row->id);
+    record_init(RECORD_TOKEN, &other);
+    other.id = row->id;
+    enum err e = store_get(w->txn, RECORD_TOKEN, w->arena, &other);
+    if (e == ERR_OK)
+        return fault_set(w->fault, ERR_CONFLICT, NULL, "there is a token \"%.64s\" already", row->id);
+    return e == ERR_NOT_FOUND ? ERR_OK : e;
+}
+
 enum err token_insert(struct work *w, struct token_row *row)
 {
     struct token_row other;
@@ -26,7 +39,7 @@ enum err token_insert(struct work *w, struct token_row *row)
         return fault_set(w->fault, ERR_CONFLICT, "token_sha256",
                          "this secret is already in use: make a new one");
     if (!e)
-        e = work_id(w, &row->id);
+        e = token_take_id(w, row);
     row->created_by = w->caller;
     row->created_at = w->now_ms;
     return e ? e : store_insert(w->txn, RECORD_TOKEN, row);
@@ -75,6 +88,7 @@ enum err op_token_create(struct store_txn *txn, void *arg)
     if (a->expires_at && a->expires_at <= w.now_ms)
         return fault_set(w.fault, ERR_INVALID_FIELD, "expires_at", "must lie in the future");
     record_init(RECORD_TOKEN, &a->out);
+    a->out.id = a->id ? a->id : "";
     a->out.name = a->name;
     a->out.role = a->role;
     a->out.sha256 = a->token_sha256;

@@ -2,7 +2,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "common/base/clock.h"
@@ -22,9 +24,11 @@ static int64_t now_ms(void)
 static void make(const struct lab *lab, int64_t role, char out[LOGIN_CODE_SIZE])
 {
     struct fault fault = FAULT_NONE;
-    const struct login_grant grant = {
-        .role = role, .expires_at = now_ms() + 10 * MINUTE_MS, .session_ms = 12 * HOUR_MS};
-    ck_assert_msg(login_code_make(lab->dir, &grant, now_ms(), out, &fault) == ERR_OK, "%s", fault.detail);
+    const struct login_grant grant = {.role = role,
+                                      .made_at = now_ms(),
+                                      .expires_at = now_ms() + 10 * MINUTE_MS,
+                                      .session_ms = 12 * HOUR_MS};
+    ck_assert_msg(login_code_make(lab->dir, &grant, out, &fault) == ERR_OK, "%s", fault.detail);
 }
 
 static struct http_answer login(const struct lab *lab, const char *code)
@@ -156,9 +160,11 @@ START_TEST(test_an_expired_code)
     answer_is_problem(&a, 401, "unauthorized", NULL);
     /* One that nobody opened goes when the next is made. */
     make(&lab, ROLE_ADMIN, old);
-    const struct login_grant grant = {
-        .role = ROLE_ADMIN, .expires_at = now_ms() + HOUR_MS, .session_ms = HOUR_MS};
-    ck_assert_int_eq(login_code_make(lab.dir, &grant, now_ms() + 11 * MINUTE_MS, fresh, &fault), ERR_OK);
+    const struct login_grant grant = {.role = ROLE_ADMIN,
+                                      .made_at = now_ms() + 11 * MINUTE_MS,
+                                      .expires_at = now_ms() + HOUR_MS,
+                                      .session_ms = HOUR_MS};
+    ck_assert_int_eq(login_code_make(lab.dir, &grant, fresh, &fault), ERR_OK);
     ck_assert_int_eq(num_codes(&lab), 1);
     a = login(&lab, fresh);
     json_decref(answer_json(&a, 201));
@@ -243,11 +249,66 @@ START_TEST(test_a_broken_file_is_the_servers_fault)
     make(&lab, ROLE_ADMIN, code);
     const char *path = code_file(&lab);
     FILE *f = fopen(path, "w");
-    ck_assert_int_gt(fputs("{\"role\": \"emperor\", \"expires_at\": 1, \"session_ms\": 1}", f), 0);
+    ck_assert_int_gt(
+        fputs("{\"role\": \"emperor\", \"made_at\": 1, \"expires_at\": 1, \"session_ms\": 1}", f), 0);
     (void)fclose(f);
     struct http_answer a = login(&lab, code);
     ck_assert_ptr_null(strstr(a.body, lab.dir));
     answer_is_problem(&a, 500, "internal", NULL);
+    ck_assert_int_eq(unlink(path), 0);
+    lab_close(&lab);
+}
+END_TEST
+
+static void limit_file_size(const struct rlimit *all, rlim_t most)
+{
+    const struct rlimit limit = {.rlim_cur = most, .rlim_max = all->rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+START_TEST(test_a_full_disk_leaves_the_link)
+{
+    struct lab lab;
+    struct rlimit before;
+    char code[LOGIN_CODE_SIZE];
+    lab_open(&lab);
+    make(&lab, ROLE_VIEWER, code);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    for (int i = 0; i < 2; i++) {
+        limit_file_size(&before, 1);
+        struct http_answer a = login(&lab, code);
+        limit_file_size(&before, before.rlim_cur);
+        answer_is_problem(&a, 507, "storage_full", NULL);
+    }
+    struct http_answer a = login(&lab, code);
+    json_decref(answer_json(&a, 201));
+    a = login(&lab, code);
+    answer_is_problem(&a, 401, "unauthorized", NULL);
+    ck_assert_int_eq(num_codes(&lab), 0);
+    lab_close(&lab);
+}
+END_TEST
+
+/* As a server leaves it that was killed between storing the token and removing the file. */
+START_TEST(test_a_used_code_whose_file_is_still_there)
+{
+    struct lab lab;
+    char code[LOGIN_CODE_SIZE];
+    lab_open(&lab);
+    make(&lab, ROLE_ADMIN, code);
+    const char *path = code_file(&lab), *kept = path_of("%s/kept", lab.dir);
+    ck_assert_int_eq(link(path, kept), 0);
+    struct http_answer a = login(&lab, code);
+    json_decref(answer_json(&a, 201));
+    ck_assert_int_eq(rename(kept, path), 0);
+    lab_stop(&lab);
+    lab_start(&lab);
+    a = login(&lab, code);
+    answer_is_problem(&a, 401, "unauthorized", NULL);
+    json_t *tokens = lab_ok(&lab, lab.admin, "GET", "/api/v1/tokens?role=admin", NULL);
+    ck_assert_uint_eq(json_array_size(json_object_get(tokens, "items")), 2);
+    json_decref(tokens);
     ck_assert_int_eq(unlink(path), 0);
     lab_close(&lab);
 }
@@ -258,7 +319,7 @@ START_TEST(test_no_data_directory)
     struct fault fault = FAULT_NONE;
     char code[LOGIN_CODE_SIZE];
     const struct login_grant grant = {.role = ROLE_ADMIN, .expires_at = 1, .session_ms = 1};
-    ck_assert_int_eq(login_code_make("/nonexistent/data", &grant, 0, code, &fault), ERR_USAGE);
+    ck_assert_int_eq(login_code_make("/nonexistent/data", &grant, code, &fault), ERR_USAGE);
     ck_assert_ptr_nonnull(strstr(fault.detail, "/nonexistent/data"));
     ck_assert_ptr_nonnull(strstr(fault.detail, "--data-dir"));
 }
@@ -273,6 +334,8 @@ int main(void)
                                   test_what_is_no_code,
                                   test_files_are_private_and_hold_no_code,
                                   test_a_broken_file_is_the_servers_fault,
+                                  test_a_full_disk_leaves_the_link,
+                                  test_a_used_code_whose_file_is_still_there,
                                   test_no_data_directory};
     return unit_run("api_login", tests, sizeof tests / sizeof tests[0]);
 }
