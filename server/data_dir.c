@@ -1,8 +1,10 @@
 #include "server/data_dir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "common/base/log.h"
@@ -139,24 +141,48 @@ enum err data_dir_tokens(const char *dir, struct store *store, struct core *core
     return e;
 }
 
-void data_dir_put_url(const char *dir, const char *url)
+/* Written and locked before it has its name: who finds it under that name finds it locked, and who tries the
+ * lock of an old one is in nobody's way. -1: errno says why. */
+static int write_url(const char *path, const char *url)
+{
+    char text[SERVER_URL_SIZE + 1];
+    int n = snprintf(text, sizeof text, "%s\n", url);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && write(fd, text, (size_t)n) == n)
+        return fd;
+    int why = errno;
+    if (fd >= 0)
+        (void)close(fd);
+    errno = why;
+    return -1;
+}
+
+int data_dir_put_url(const char *dir, const char *url)
 {
     char path[MAX_PATH], fresh[MAX_PATH];
     struct fault fault = FAULT_NONE;
     if (join(dir, "server.url", path, &fault) != ERR_OK ||
         join(dir, "server.url.new", fresh, &fault) != ERR_OK)
+        return -1;
+    int fd = write_url(fresh, url);
+    if (fd >= 0 && rename(fresh, path) == 0)
+        return fd;
+    log_warning("server", "cannot write %s, so login-link will not know where this server listens: %s", path,
+                strerror(errno));
+    if (fd >= 0)
+        (void)close(fd);
+    return -1;
+}
+
+void data_dir_drop_url(const char *dir, int lock)
+{
+    char path[MAX_PATH];
+    struct fault fault = FAULT_NONE;
+    if (lock < 0)
         return;
-    if (!url) {
+    if (join(dir, "server.url", path, &fault) == ERR_OK)
         (void)unlink(path);
-        return;
-    }
-    FILE *f = fopen(fresh, "we");
-    bool is_fine = f && fprintf(f, "%s\n", url) > 0;
-    if (f && fclose(f) != 0)
-        is_fine = false;
-    if (!is_fine || rename(fresh, path) != 0)
-        log_warning("server", "cannot write %s, so login-link will not know where this server listens: %s",
-                    path, strerror(errno));
+    (void)close(lock);
 }
 
 bool data_dir_url(const char *dir, char out[SERVER_URL_SIZE])
@@ -164,7 +190,8 @@ bool data_dir_url(const char *dir, char out[SERVER_URL_SIZE])
     char path[MAX_PATH];
     struct fault fault = FAULT_NONE;
     FILE *f = join(dir, "server.url", path, &fault) == ERR_OK ? fopen(path, "re") : NULL;
-    bool is_there = f && fgets(out, SERVER_URL_SIZE, f) && out[0] != '\n';
+    bool is_there = f && flock(fileno(f), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
+                    fgets(out, SERVER_URL_SIZE, f) && out[0] != '\n';
     if (f)
         (void)fclose(f);
     if (is_there)

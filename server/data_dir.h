@@ -18,10 +18,12 @@ enum err data_dir_open(const char *dir, struct store **out_store, struct blobs *
 enum err data_dir_tokens(const char *dir, struct store *store, struct core *core,
                          struct fault *fault) MUST_CHECK;
 
-/* Where the server on this folder answers, in DIR/server.url while it runs: `login-link` reads it. */
+/* Where the server on this folder answers, in DIR/server.url while it runs: `login-link` reads it. The file
+ * is locked by the server, so one that a killed server left behind is known for that. */
 #define SERVER_URL_SIZE 256
-/* NULL: it no longer does. A failure is only logged: nothing depends on it. */
-void data_dir_put_url(const char *dir, const char *url);
+/* Gives what data_dir_drop_url takes. A failure is only logged (-1): nothing depends on it. */
+int data_dir_put_url(const char *dir, const char *url) MUST_CHECK;
+void data_dir_drop_url(const char *dir, int lock);
 bool data_dir_url(const char *dir, char out[SERVER_URL_SIZE]); /* false: no server runs */
 
 #endif

@@ -80,8 +80,10 @@ static enum err find_url(const struct link_options *o, char out[SERVER_URL_SIZE]
         bool is_v6 = strchr(address, ':') != NULL;
         (void)snprintf(out, SERVER_URL_SIZE, "http://%s%s%s:%u", is_v6 ? "[" : "", address, is_v6 ? "]" : "",
                        (unsigned)port);
-        fprintf(stderr, "No server runs on %s now; the link is for one that listens on %s.\n", o->data_dir,
-                o->listen);
+        fprintf(stderr,
+                "No server runs on %s now. Start it, then open the link; it is for a server that listens on "
+                "%s: where it will be elsewhere, give --listen or --url.\n",
+                o->data_dir, o->listen);
     }
     return e;
 }
@@ -116,10 +118,10 @@ enum err login_link(int argc, char **argv, struct fault *fault)
     if (e != ERR_OK)
         return e;
     const struct clock clock = clock_system();
-    int64_t now_ms = clock_now_ms(&clock);
-    grant.expires_at = now_ms + o.minutes * 60 * 1000;
+    grant.made_at = clock_now_ms(&clock);
+    grant.expires_at = grant.made_at + o.minutes * 60 * 1000;
     grant.session_ms = o.session_hours * 3600 * 1000;
-    if ((e = login_code_make(o.data_dir, &grant, now_ms, code, fault)) != ERR_OK)
+    if ((e = login_code_make(o.data_dir, &grant, code, fault)) != ERR_OK)
         return e;
     fprintf(stderr, "Open it once within %lld minutes; it signs in as %s for %lld hours.\n",
             (long long)o.minutes, o.role, (long long)o.session_hours);

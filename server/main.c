@@ -75,11 +75,11 @@ static int serve(const struct options *o)
         service_stop(s, 0);
     if (e != ERR_OK)
         return complain(&fault);
-    data_dir_put_url(o->data_dir, service_url(s));
+    int url_lock = data_dir_put_url(o->data_dir, service_url(s));
     printf("listening on %s\n", service_url(s));
     while (sigwait(&signals, &got) != 0)
         ;
-    data_dir_put_url(o->data_dir, NULL);
+    data_dir_drop_url(o->data_dir, url_lock);
     log_info("server", "%s: draining", got == SIGINT ? "SIGINT" : "SIGTERM");
     if (!service_stop(s, DRAIN_MS))
         log_warning("server", "some requests took longer than %d s and were cut off", DRAIN_MS / 1000);

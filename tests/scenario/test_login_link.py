@@ -22,12 +22,18 @@ def made(lab, *options, **kw):
     return found.group(1), found.group(2), done.stderr
 
 
+def started(lab):
+    """Until it has said where it listens: it is ready a moment before."""
+    lab.start_server()
+    harness.wait_for(lambda: "listening on" in lab.server.text(), "the server to say where it listens")
+
+
 def exchange(lab, code):
     return harness.Client(lab.url).post("/api/v1/login", {"code": code})
 
 
 def test_beside_the_running_server(lab):
-    lab.start_server()
+    started(lab)
     url, code, said = made(lab)
     assert url == lab.url, url
     assert "10 minutes" in said and "admin" in said, said
@@ -49,7 +55,7 @@ def test_beside_the_running_server(lab):
 
 
 def test_before_the_server_runs(lab):
-    lab.start_server()
+    started(lab)
     where = os.path.join(lab.data_dir, "server.url")
     with open(where) as f:
         assert f.read() == lab.url + "\n"
@@ -60,20 +66,34 @@ def test_before_the_server_runs(lab):
     assert made(lab, "--listen", "[::1]:99")[0] == "http://[::1]:99"
     assert made(lab, env={"FEDLANE_LISTEN": "0.0.0.0:77"})[0] == "http://127.0.0.1:77"
     assert made(lab, "--url", "http://fedlane.example.org:1/path")[0] == "http://fedlane.example.org:1/path"
-    lab.start_server()
+    started(lab)
     assert exchange(lab, code).status == 201
 
 
-def test_after_kill_9_the_next_server_is_found(lab):
-    lab.start_server()
+def test_after_kill_9_nothing_stale_is_told(lab):
+    started(lab)
+    where = os.path.join(lab.data_dir, "server.url")
     lab.server.kill()
-    lab.port = None
-    lab.start_server()
+    with open(where) as f:
+        stale = f.read().strip()
+    url, code, said = made(lab)
+    assert url == "http://127.0.0.1:8080" and stale not in said, (url, said)
+    for word in (lab.data_dir, "No server runs", "Start it", "--url"):
+        assert word in said, said
+    # Another server at that address is not this one.
+    first, lab.data_dir = lab.data_dir, lab.path("other")
+    started(lab)
+    assert made(lab)[0] == lab.url == stale
+    assert made(lab, data_dir=first)[0] == "http://127.0.0.1:8080"
+    assert lab.server.stop() == 0
+    lab.port, lab.data_dir = None, first
+    started(lab)
     assert made(lab)[0] == lab.url
+    assert exchange(lab, code).status == 201
 
 
 def test_files_of_the_folder(lab):
-    lab.start_server()
+    started(lab)
     made(lab)
     folder = os.path.join(lab.data_dir, "login")
     assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
@@ -84,7 +104,7 @@ def test_files_of_the_folder(lab):
 
 
 def test_what_is_wrong_is_named(lab):
-    lab.start_server()
+    started(lab)
     for options, words in ((["--role", "worker"], ["--role", "viewer"]),
                            (["--role", "emperor"], ["--role"]),
                            (["--minutes", "0"], ["minutes"]),
