@@ -3,7 +3,8 @@ check_LIBRARIES += tests/store/libstoretest.a
 tests_store_libstoretest_a_SOURCES = \
 	tests/store/model.c tests/store/model.h \
 	tests/store/numbered.c tests/store/numbered.h \
-	tests/store/support.c tests/store/support.h
+	tests/store/support.c tests/store/support.h \
+	tests/store/writing.c tests/store/writing.h
 tests_store_libstoretest_a_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 
 STORE_TEST_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(SQLITE_CFLAGS)
@@ -18,6 +19,7 @@ STORE_TESTS = \
 	tests/bin/test_store_migrate \
 	tests/bin/test_store_opening \
 	tests/bin/test_store_queries \
+	tests/bin/test_store_queue \
 	tests/bin/test_store_records \
 	tests/bin/test_store_schema \
 	tests/bin/test_store_writes
@@ -60,6 +62,10 @@ tests_bin_test_store_opening_LDADD = $(STORE_TEST_LIBS)
 tests_bin_test_store_queries_SOURCES = tests/store/test_queries.c
 tests_bin_test_store_queries_CFLAGS = $(STORE_TEST_CFLAGS)
 tests_bin_test_store_queries_LDADD = $(STORE_TEST_LIBS)
+
+tests_bin_test_store_queue_SOURCES = tests/store/test_queue.c
+tests_bin_test_store_queue_CFLAGS = $(STORE_TEST_CFLAGS)
+tests_bin_test_store_queue_LDADD = $(STORE_TEST_LIBS)
 
 tests_bin_test_store_records_SOURCES = tests/store/test_records.c
 tests_bin_test_store_records_CFLAGS = $(STORE_TEST_CFLAGS)
