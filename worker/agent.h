@@ -23,6 +23,7 @@ struct agent_config {
     const struct trainer_ops *ops;
     int threads;
     double slowdown;
+    bool withholds_label_counts; /* the server is not told how many examples of which class a device has */
 };
 
 struct agent;

@@ -16,7 +16,11 @@
 static bool add_device(json_t *devices, const struct agent_config *c, int64_t ordinal)
 {
     const struct device_data *d = dataset_find(c->data, ordinal);
-    return d && json_array_append_new(devices, device_entry(c->name, c->data, d)) == 0;
+    json_t *entry = d ? device_entry(c->name, c->data, d) : NULL;
+    bool ok = entry && (c->withholds_label_counts || device_entry_count_labels(entry, c->data, d));
+    ok = ok && json_array_append(devices, entry) == 0;
+    json_decref(entry);
+    return ok;
 }
 
 static enum err body_text(const struct agent *a, const char *token_sha256, char **out)

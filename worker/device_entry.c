@@ -39,3 +39,22 @@ json_t *device_entry(const char *prefix, const struct dataset *data, const struc
                      (json_int_t)device->num_train, "num_test_examples", (json_int_t)device->num_test,
                      "input", shape_json(data), "classes", dataset_num_classes(data));
 }
+
+bool device_entry_count_labels(json_t *entry, const struct dataset *data, const struct device_data *device)
+{
+    int64_t counts[LIMIT_LABEL_COUNTS];
+    int num_classes = dataset_num_classes(data);
+    if (num_classes > LIMIT_LABEL_COUNTS)
+        return true;
+    dataset_label_counts(data, device, SPLIT_TRAIN, counts);
+    json_t *list = json_object();
+    bool ok = list != NULL;
+    for (int i = 0; ok && i < num_classes; i++) {
+        char label[16];
+        (void)snprintf(label, sizeof label, "%d", i);
+        ok = json_object_set_new(list, label, json_num_int(counts[i])) == 0;
+    }
+    ok = ok && json_object_set_new(entry, "capabilities", json_pack("{s:O}", "label_counts", list)) == 0;
+    json_decref(list);
+    return ok;
+}

@@ -25,7 +25,7 @@ struct options {
         *ca_file;
     int64_t threads;
     double slowdown;
-    bool help, version;
+    bool no_label_counts, help, version;
 };
 
 #define ROW(option_name, option_kind, member, value_name, help_text, ...)                                    \
@@ -51,6 +51,8 @@ static const struct option_row rows[] = {
         "play a machine that is slower by this factor (default: 1)", .min = 1, .max = 1e6),
     ROW("name", OPTION_STRING, name, "NAME", "what the server calls this worker (default: the host's name)",
         .env = NULL),
+    ROW("no-label-counts", OPTION_FLAG, no_label_counts, NULL,
+        "do not tell the server how many training examples of each class a device has", .env = NULL),
     ROW("cacert", OPTION_STRING, ca_file, "FILE", "PEM file with the certificates to trust for https",
         .env = NULL),
     ROW("log-level", OPTION_STRING, log_level, "LEVEL", "debug, info, warning or error (default: info)",
@@ -179,7 +181,8 @@ static enum err make_parts(const struct options *o, struct parts *p, struct faul
                                         .state = &p->state,
                                         .ops = &trainer_local,
                                         .threads = (int)o->threads,
-                                        .slowdown = o->slowdown};
+                                        .slowdown = o->slowdown,
+                                        .withholds_label_counts = o->no_label_counts};
     return agent_new(&config, &p->agent, fault);
 }
 

@@ -235,7 +235,8 @@ void lab_start(struct agent_lab *lab)
                                         .state = &lab->state,
                                         .ops = &fake_trainer,
                                         .threads = 2,
-                                        .slowdown = 1};
+                                        .slowdown = 1,
+                                        .withholds_label_counts = lab->withholds_label_counts};
     ck_assert_msg(agent_new(&config, &lab->agent, &fault) == ERR_OK, "%s", fault.detail);
     ck_assert_int_eq(pthread_create(&lab->thread, NULL, run, lab), 0);
     lab->is_running = true;

@@ -6,6 +6,16 @@
 #include "tests/support/unit.h"
 #include "tests/unit/worker_agent/agent_lab.h"
 
+static int64_t sum_of_labels(const json_t *device)
+{
+    json_t *counts = json_object_get(json_object_get(device, "capabilities"), "label_counts"), *n;
+    const char *label;
+    int64_t sum = 0;
+    ck_assert_uint_eq(json_object_size(counts), 10);
+    json_object_foreach(counts, label, n) sum += json_integer_value(n);
+    return sum;
+}
+
 START_TEST(it_registers_with_what_it_is)
 {
     struct agent_lab lab;
@@ -24,6 +34,7 @@ START_TEST(it_registers_with_what_it_is)
                      (json_int_t)dataset_find(lab.data, 7)->num_train);
     ck_assert_str_eq(json_string_value(json_object_get(device, "dataset")), "synthetic");
     ck_assert_int_eq(json_integer_value(json_object_get(device, "classes")), 10);
+    ck_assert_int_eq(sum_of_labels(device), (int64_t)dataset_find(lab.data, 7)->num_train);
     /* The secret itself was never sent before, and is on disk. */
     ck_assert_int_gt(asprintf(&path, "%s/token", lab.dir), 0);
     ck_assert_int_eq(token_file_read(path, token, sizeof token, &fault), ERR_OK);
@@ -34,6 +45,19 @@ START_TEST(it_registers_with_what_it_is)
     (void)lab_wait(&lab, LAB_HEARTBEAT, 0); /* also when it has nothing to do */
     json_decref(body);
     free(path);
+    lab_release(&lab);
+}
+END_TEST
+
+START_TEST(label_counts_can_be_kept_back)
+{
+    struct agent_lab lab;
+    lab_init(&lab);
+    lab.withholds_label_counts = true;
+    lab_start(&lab);
+    json_t *body = lab_body_of(lab_wait(&lab, LAB_REGISTER, 0));
+    ck_assert_ptr_null(json_object_get(json_array_get(json_object_get(body, "devices"), 1), "capabilities"));
+    json_decref(body);
     lab_release(&lab);
 }
 END_TEST
@@ -132,6 +156,7 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {it_registers_with_what_it_is,
+                                  label_counts_can_be_kept_back,
                                   registration_goes_on_until_the_server_is_there,
                                   a_refused_registration_ends_it,
                                   one_registration_makes_good_all_lost_tokens,

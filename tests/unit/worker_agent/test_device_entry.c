@@ -1,7 +1,9 @@
 #include "tests/support/unit.h"
 #include "tests/unit/worker_agent/support.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "worker/device_entry.h"
 
 static struct dataset *data;
@@ -58,9 +60,72 @@ START_TEST(no_test_data)
 }
 END_TEST
 
+/* One device of `num_classes` classes: class k has 1 + k % 3 examples. */
+static struct dataset *table_of(int num_classes)
+{
+    char path[] = "/tmp/fedlane-classes-XXXXXX";
+    struct dataset *table = NULL;
+    struct fault fault = FAULT_NONE;
+    int fd = mkstemp(path);
+    FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
+    ck_assert_ptr_nonnull(f);
+    (void)fputs("x,y\n", f);
+    for (int k = 0; k < num_classes; k++)
+        for (int i = 0; i <= k % 3; i++)
+            (void)fprintf(f, "%d,%d\n", i, k);
+    ck_assert_int_eq(fclose(f), 0);
+    json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:i}", "source", "csv", "name", "t", "path", path, "label",
+                             "y", "classes", num_classes);
+    ck_assert_msg(dataset_load(json, 0, &table, &fault) == ERR_OK, "%s", fault.detail);
+    json_decref(json);
+    ck_assert_int_eq(unlink(path), 0);
+    return table;
+}
+
+static json_t *counted(const struct dataset *table)
+{
+    const struct device_data *device = dataset_device(table, 0);
+    json_t *entry = device_entry("w", table, device);
+    ck_assert_ptr_nonnull(entry);
+    ck_assert_ptr_null(json_object_get(entry, "capabilities"));
+    ck_assert(device_entry_count_labels(entry, table, device));
+    return entry;
+}
+
+START_TEST(labels_are_counted_where_they_are_few)
+{
+    struct dataset *few = table_of(LIMIT_LABEL_COUNTS), *many = table_of(LIMIT_LABEL_COUNTS + 1);
+    json_t *entry = counted(few);
+    const json_t *counts = json_object_get(json_object_get(entry, "capabilities"), "label_counts");
+    ck_assert_uint_eq(json_object_size(counts), LIMIT_LABEL_COUNTS);
+    int64_t total = 0;
+    for (int k = 0; k < LIMIT_LABEL_COUNTS; k++) {
+        char label[16];
+        (void)snprintf(label, sizeof label, "%d", k);
+        int64_t n = json_integer_value(json_object_get(counts, label));
+        ck_assert_int_ge(n, 0);
+        ck_assert_int_le(n, 1 + k % 3);
+        total += n;
+    }
+    ck_assert_int_eq(total, json_integer_value(json_object_get(entry, "num_examples")));
+    /* All that one worker may be, with long names and counts of six digits, is one request. */
+    char *text = json_dumps(entry, JSON_COMPACT);
+    ck_assert_uint_le((strlen(text) + LIMIT_NAME + (size_t)5 * LIMIT_LABEL_COUNTS) * LIMIT_DEVICES_PER_WORKER,
+                      LIMIT_FLEET_BODY);
+    free(text);
+    json_decref(entry);
+    entry = counted(many);
+    ck_assert_ptr_null(json_object_get(entry, "capabilities"));
+    json_decref(entry);
+    dataset_free(few);
+    dataset_free(many);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {named_by_the_source_or_else_by_ordinal,
-                                  long_names_lose_the_end_of_the_prefix, no_test_data};
+                                  long_names_lose_the_end_of_the_prefix, no_test_data,
+                                  labels_are_counted_where_they_are_few};
     return unit_run("device_entry", tests, sizeof tests / sizeof *tests);
 }
