@@ -87,7 +87,8 @@ static json_t *task_json(const struct agent *a, const struct job *job)
     double train_loss = NAN;
     if (job->place == JOB_IN_POOL)
         pool_progress(a->pool, job, &steps_done, &train_loss);
-    if (isnan(train_loss))
+    /* After a step there is one, and NaN says that the model diverged. */
+    if (steps_done <= 0)
         return json_pack("{s:s, s:I}", "task_id", job->task.task_id, "steps_done", (json_int_t)steps_done);
     return json_pack("{s:s, s:I, s:o}", "task_id", job->task.task_id, "steps_done", (json_int_t)steps_done,
                      "train_loss", json_num(train_loss));

@@ -42,11 +42,12 @@ static void add_text(struct facts *f, const char *name, const char *value)
         f->items[f->count++] = (struct fact){.name = name, .kind = FACT_TEXT, .text = value};
 }
 
-/* Sorted by name. A loss that was computed is known even where it is NaN: a model that diverged shows so. */
+/* Sorted by name. What was computed is known even where it is NaN: a model that diverged shows so. */
 static void gather(const struct worker_task *task, const struct task_result *r, struct facts *f)
 {
     const struct train_progress *p = &r->progress;
     bool is_train = task->type == WORK_TRAIN, did_steps = p->steps_done > 0 && p->samples_seen > 0;
+    bool has_gamma = r->is_measured && task->wants_gamma;
     f->count = 0;
     add_int(f, "attempt", task->attempt);
     add_int(f, "batch_size", is_train ? task->batch_size : -1);
@@ -59,9 +60,9 @@ static void gather(const struct worker_task *task, const struct task_result *r, 
     add_num(f, "eval_test_loss", r->eval.test.loss, r->eval.test.examples > 0);
     add_int(f, "eval_train_examples", r->eval.train.examples);
     add_num(f, "eval_train_loss", r->eval.train.loss, r->eval.train.examples > 0);
-    add_num(f, "gamma", p->gamma, !isnan(p->gamma));
-    add_num(f, "grad_norm_end", p->grad_norm_end, !isnan(p->grad_norm_end));
-    add_num(f, "grad_norm_start", p->grad_norm_start, !isnan(p->grad_norm_start));
+    add_num(f, "gamma", p->gamma, has_gamma);
+    add_num(f, "grad_norm_end", p->grad_norm_end, has_gamma);
+    add_num(f, "grad_norm_start", p->grad_norm_start, has_gamma);
     add_num(f, "learning_rate", task->learning_rate, is_train);
     add_int(f, "num_examples", r->num_examples);
     add_num(f, "proximal_mu", task->proximal_mu, is_train);
@@ -72,7 +73,7 @@ static void gather(const struct worker_task *task, const struct task_result *r, 
     add_text(f, "stop_reason", is_train ? work_stop_name(r->stop) : "");
     add_num(f, "train_loss_end", p->train_loss_end, did_steps);
     add_num(f, "train_loss_start", p->train_loss_start, did_steps);
-    add_num(f, "update_norm", p->update_norm, !isnan(p->update_norm));
+    add_num(f, "update_norm", p->update_norm, r->is_measured);
 }
 
 static const char *fact_text(const struct fact *f, struct arena *arena)

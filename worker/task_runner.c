@@ -288,6 +288,7 @@ static void train(const struct work *w)
     e = step_until_stopped(w);
     if (!e && r->outcome != WORK_CANCELLED)
         e = ops->snapshot(t, w->slot->values, &r->progress);
+    r->is_measured = !e && r->outcome != WORK_CANCELLED;
     ops->end(t);
     if (e)
         fail_err(r, e, "training");

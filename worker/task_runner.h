@@ -77,7 +77,8 @@ struct task_result {
     int64_t num_examples;           /* of the device's train split; -1 when it has no data here */
     struct train_progress progress; /* train tasks; counts -1 and numbers NaN while unknown */
     struct split_evaluations eval;  /* of w_t */
-    double compute_ms;  /* the steps (train) or the evaluation (evaluate), pauses of a slowdown included */
+    bool is_measured;  /* the norms and gamma of `progress` are of the work's end; NaN is one of them, then */
+    double compute_ms; /* the steps (train) or the evaluation (evaluate), pauses of a slowdown included */
     double download_ms; /* NaN; for the caller to fill in before it makes the report */
     /* WORK_UPDATE of a train task: the weights; of an evaluate task that wants it: the gradient of F_k at
      * w_t. In model order. NULL otherwise. Borrowed: until the runner's next task. */

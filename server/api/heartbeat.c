@@ -1,6 +1,5 @@
 /* Heartbeats and progress: kept in memory, answered from a read, so they wait for no commit. Only where their
  * own httpd thread is just writing out a large upload do they wait for the disk. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/base/str.h"
@@ -18,7 +17,7 @@
 struct task_progress {
     const char *task_id;
     int64_t steps_done;
-    json_t *train_loss;
+    json_t *train_loss; /* NULL: not known */
     double loss;
 };
 
@@ -59,7 +58,6 @@ static enum err read_progress(const json_t *json, const struct json_field *field
     enum err e = json_spec_parse(json, fields, n, JSON_REFUSE_UNKNOWN, prefix, arena, out, fault);
     if (e != ERR_OK)
         return e;
-    out->loss = NAN;
     if (out->train_loss && json_num_read(out->train_loss, &out->loss) != ERR_OK) {
         char field[60];
         (void)snprintf(field, sizeof field, "%strain_loss", prefix);
@@ -129,7 +127,10 @@ static enum err answer_tasks(struct beat *b, struct store_txn *txn)
         const struct task_progress *t = &b->tasks[i];
         enum directive d = core_task_directive(b->r.api->core, txn, t->task_id, b->worker_id, b->device_id);
         if (d != DIRECTIVE_CANCEL)
-            core_progress_set(b->r.api->core, t->task_id, t->steps_done, t->loss);
+            core_progress_set(b->r.api->core, t->task_id,
+                              &(struct progress){.steps_done = t->steps_done,
+                                                 .train_loss = t->loss,
+                                                 .has_loss = t->train_loss != NULL});
         if (d != DIRECTIVE_NONE && add_directive(b, d, t->task_id) != ERR_OK)
             return ERR_NO_MEMORY;
     }

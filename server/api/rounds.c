@@ -1,4 +1,6 @@
+#include <math.h>
 #include "common/base/str.h"
+#include "common/json/json_num.h"
 #include "server/api/fields.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
@@ -24,13 +26,21 @@ static void put_counts(struct obj *o, const struct round_row *r)
     obj_int(o, "bytes_out", r->bytes_out);
 }
 
+/* The store keeps no NaN, but in the text of the metrics: there a mean that is NaN is told from none. */
+static void put_mean_gamma(struct obj *o, const struct round_row *r)
+{
+    const json_t *gamma = json_object_get(json_object_get(o->json, "metrics"), "gamma");
+    bool is_known = !isnan(r->mean_gamma) || gamma;
+    obj_take(o, "mean_gamma", is_known ? json_num(r->mean_gamma) : json_null());
+}
+
 static void put_results(struct obj *o, const struct round_row *r)
 {
     obj_text_or_null(o, "aggregate_sha256", r->aggregate_sha256);
     obj_text_or_null(o, "weights_sha256", r->weights_sha256);
     obj_raw(o, "metrics", r->metrics[0] ? r->metrics : "{}");
     obj_num_or_null(o, "proximal_mu", r->proximal_mu);
-    obj_num_or_null(o, "mean_gamma", r->mean_gamma);
+    put_mean_gamma(o, r);
     obj_num_or_null(o, "dissimilarity_b", r->dissimilarity_b);
     obj_num_or_null(o, "grad_variance_weighted", r->grad_variance_weighted);
     obj_num_or_null(o, "grad_variance_uniform", r->grad_variance_uniform);

@@ -1,6 +1,7 @@
 #include "server/api/task_json.h"
 
 #include "common/base/str.h"
+#include "common/json/json_num.h"
 #include "server/api/fields.h"
 #include "server/api/offer.h"
 #include "server/core/names.h"
@@ -15,15 +16,11 @@ static void put_work(struct obj *o, struct api *api, const struct task_row *t)
     obj_bool(o, "straggler", t->is_straggler != 0);
     obj_take(o, "want", wants_json(t->wants));
     /* While it is open, what the device reported last; it lives in memory only. */
-    int64_t steps_done = t->steps_done;
-    double train_loss;
-    bool is_open = t->status <= TASK_CLAIMED;
-    bool has_progress = is_open && core_progress_get(api->core, t->id, &steps_done, &train_loss);
-    obj_int(o, "steps_done", steps_done);
-    if (has_progress)
-        obj_num_or_null(o, "train_loss", train_loss);
-    else
-        obj_take(o, "train_loss", json_null());
+    struct progress progress = {.steps_done = t->steps_done};
+    if (t->status <= TASK_CLAIMED)
+        (void)core_progress_get(api->core, t->id, &progress);
+    obj_int(o, "steps_done", progress.steps_done);
+    obj_take(o, "train_loss", progress.has_loss ? json_num(progress.train_loss) : json_null());
     obj_bool(o, "partial", t->is_partial != 0);
 }
 

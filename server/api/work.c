@@ -33,11 +33,10 @@ static const char *cell_state(const struct task_row *t)
 /* While a task is open, its device says now and then how far it is. */
 static int64_t steps_done(struct api *api, const struct task_row *t)
 {
-    int64_t steps = t->steps_done;
-    double loss;
+    struct progress progress = {.steps_done = t->steps_done};
     if (t->status <= TASK_CLAIMED)
-        (void)core_progress_get(api->core, t->id, &steps, &loss);
-    return steps;
+        (void)core_progress_get(api->core, t->id, &progress);
+    return progress.steps_done;
 }
 
 static enum err put_cells(struct work_look *look, const struct task_row *rows, size_t n)
@@ -59,18 +58,23 @@ static enum err put_number(struct buf *out, const char *name, double value)
     return buf_printf(out, ",\"%s\":%.17g", name, value);
 }
 
-/* Of the round's metrics, as they are stored: JSON. */
-static enum err put_metrics(struct buf *out, const char *metrics)
+/* Of the round's metrics, as they are stored: JSON. The row keeps no NaN, they do: a mean gamma that is NaN
+ * is known from them. */
+static enum err put_metrics(struct buf *out, const struct round_row *round)
 {
-    static const char *const names[] = {"train_loss", "test_accuracy"};
-    json_t *all = json_loads(metrics, 0, NULL);
+    static const struct {
+        const char *name, *shown_as;
+    } metrics[] = {{"train_loss", "train_loss"}, {"test_accuracy", "test_accuracy"}, {"gamma", "mean_gamma"}};
+    size_t n = isnan(round->mean_gamma) ? 3 : 2;
+    json_t *all = json_loads(round->metrics, 0, NULL);
     enum err e = ERR_OK;
-    for (size_t i = 0; i < sizeof names / sizeof *names && e == ERR_OK; i++) {
+    for (size_t i = 0; i < n && e == ERR_OK; i++) {
         double value;
-        const json_t *metric = json_object_get(all, names[i]);
+        const json_t *metric = json_object_get(all, metrics[i].name);
         if (!metric || json_num_read(metric, &value) != ERR_OK)
             continue;
-        e = isnan(value) ? buf_printf(out, ",\"%s\":\"NaN\"", names[i]) : put_number(out, names[i], value);
+        e = isnan(value) ? buf_printf(out, ",\"%s\":\"NaN\"", metrics[i].shown_as)
+                         : put_number(out, metrics[i].shown_as, value);
     }
     json_decref(all);
     return e;
@@ -95,7 +99,7 @@ static enum err put_numbers(struct buf *out, const struct round_row *round)
     enum err e = ERR_OK;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && e == ERR_OK; i++)
         e = put_number(out, numbers[i].name, numbers[i].value);
-    return e == ERR_OK && round->metrics[0] ? put_metrics(out, round->metrics) : e;
+    return e == ERR_OK && round->metrics[0] ? put_metrics(out, round) : e;
 }
 
 /* No name in here needs escaping. */

@@ -51,9 +51,15 @@ enum presence core_device_presence(struct core *c, const struct device_row *devi
 enum presence core_worker_presence(struct core *c, const struct worker_row *worker);
 int64_t core_device_last_seen(struct core *c, const struct device_row *device);
 int64_t core_worker_last_seen(struct core *c, const struct worker_row *worker);
-/* A task's progress as last reported (memory only). False when nothing was reported. */
-void core_progress_set(struct core *c, const char *task_id, int64_t steps_done, double train_loss);
-bool core_progress_get(struct core *c, const char *task_id, int64_t *out_steps_done, double *out_train_loss);
+/* A task's progress as last reported (memory only). */
+struct progress {
+    int64_t steps_done;
+    double train_loss; /* where it has_loss; NaN is one, too */
+    bool has_loss;
+};
+void core_progress_set(struct core *c, const char *task_id, const struct progress *progress);
+/* False when nothing was reported; *out stays. */
+bool core_progress_get(struct core *c, const char *task_id, struct progress *out);
 
 /* What a device should do about a task it reports (heartbeat): go on, send what it has, or drop it. */
 enum directive { DIRECTIVE_NONE, DIRECTIVE_RETURN_PARTIAL, DIRECTIVE_CANCEL };

@@ -1,6 +1,5 @@
 #include "server/core/events.h"
 
-#include <math.h>
 #include <stdio.h>
 #include "common/base/log.h"
 #include "common/json/json_num.h"
@@ -49,9 +48,9 @@ enum err event_add_global(struct work *w, const char *type, json_t *data)
     return insert(w, &row, data);
 }
 
-bool event_number(json_t *obj, const char *key, double value)
+bool event_number(json_t *obj, const char *key, double value, bool is_known)
 {
-    return obj && (isnan(value) || !json_object_set_new(obj, key, json_num(value)));
+    return obj && (!is_known || !json_object_set_new(obj, key, json_num(value)));
 }
 
 enum err event_warn(struct work *w, struct run_row *run, const char *text)

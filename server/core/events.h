@@ -10,9 +10,8 @@
 enum err event_add(struct work *w, struct run_row *run, const char *type, json_t *data) MUST_CHECK;
 /* An event of no run. */
 enum err event_add_global(struct work *w, const char *type, json_t *data) MUST_CHECK;
-/* obj[key] = value, where it is a number: what is not known is left out. False when out of memory or obj is
- * NULL. */
-bool event_number(json_t *obj, const char *key, double value);
+/* obj[key] = value, NaN too; what is not known is left out. False when out of memory or obj is NULL. */
+bool event_number(json_t *obj, const char *key, double value, bool is_known);
 /* A "warning" event, and a line in the log. */
 enum err event_warn(struct work *w, struct run_row *run, const char *text) MUST_CHECK;
 /* Notifies "KIND:ID". */

@@ -39,21 +39,23 @@ static enum err put_evaluation(struct work *w, const struct task_row *task, cons
 static enum err put_work(struct work *w, const struct task_row *task, const struct task_report *r)
 {
     double n = (double)task->num_examples;
-    const struct report_metric known[] = {
-        {"train_loss_start", r->train_loss_start, n},
-        {"train_loss_end", r->train_loss_end, n},
-        {"grad_norm_start", r->grad_norm_start, 1},
-        {"grad_norm_end", r->grad_norm_end, 1},
-        {"gamma", r->gamma, 1},
-        {"update_norm", r->update_norm, 1},
+    const struct {
+        const char *name;
+        const double *value;
+        double weight;
+    } numbers[] = {
+        {"train_loss_start", &r->train_loss_start, n},
+        {"train_loss_end", &r->train_loss_end, n},
+        {"grad_norm_start", &r->grad_norm_start, 1},
+        {"grad_norm_end", &r->grad_norm_end, 1},
+        {"gamma", &r->gamma, 1},
+        {"update_norm", &r->update_norm, 1},
     };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        enum err e =
-            isnan(known[i].value) ? ERR_OK : put_row(w, task, known[i].name, known[i].value, known[i].weight);
-        if (e)
-            return e;
-    }
-    return ERR_OK;
+    enum err e = ERR_OK;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !e; i++)
+        if (task_report_has(r, numbers[i].value))
+            e = put_row(w, task, numbers[i].name, *numbers[i].value, numbers[i].weight);
+    return e;
 }
 
 enum err metrics_of_report(struct work *w, const struct task_row *task, const struct task_report *r,

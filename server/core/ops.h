@@ -167,7 +167,7 @@ struct report_metric {
     double value, weight;
 };
 
-/* What a device says with an update or a failure. Unset numbers: NaN or -1. */
+/* What a device says with an update or a failure. Unset numbers: -1, or NaN that is not in said_nan. */
 struct task_report {
     int64_t attempt;      /* -1: the current one */
     const char *content;  /* "weights" (default) or "delta" */
@@ -182,8 +182,12 @@ struct task_report {
     int64_t eval_train_examples, eval_test_examples, eval_test_correct;
     const struct report_metric *metrics;
     size_t num_metrics;
+    uint32_t said_nan; /* the doubles that the device gave as NaN: bits, for task_report_has */
 };
 void task_report_init(struct task_report *r);
+/* Whether the device gave this number, a double of the report's own: "NaN" is said of a model that diverged,
+ * and is not the same as nothing. */
+bool task_report_has(const struct task_report *r, const double *number);
 /* From key/value pairs (safetensors metadata or query parameters): unknown keys refused where `strict`, bad
  * values with the field's name. `metrics` is a JSON array as text. */
 enum err task_report_parse(const struct safetensors_pair *pairs, size_t n, bool strict, struct arena *arena,

@@ -35,26 +35,25 @@ void progress_forget_before(struct progress_table *p, int64_t at_ms)
     pthread_mutex_unlock(&p->lock);
 }
 
-void core_progress_set(struct core *c, const char *task_id, int64_t steps_done, double train_loss)
+void core_progress_set(struct core *c, const char *task_id, const struct progress *progress)
 {
     pthread_mutex_lock(&c->progress.lock);
     struct id_entry *e = id_table_put(&c->progress.tasks, task_id);
     if (e) {
         e->at_ms = core_now(c);
-        e->count = steps_done;
-        e->value = train_loss;
+        e->count = progress->steps_done;
+        e->value = progress->train_loss;
+        e->state = progress->has_loss;
     }
     pthread_mutex_unlock(&c->progress.lock);
 }
 
-bool core_progress_get(struct core *c, const char *task_id, int64_t *out_steps_done, double *out_train_loss)
+bool core_progress_get(struct core *c, const char *task_id, struct progress *out)
 {
     pthread_mutex_lock(&c->progress.lock);
     const struct id_entry *e = id_table_find(&c->progress.tasks, task_id);
-    if (e) {
-        *out_steps_done = e->count;
-        *out_train_loss = e->value;
-    }
+    if (e)
+        *out = (struct progress){.steps_done = e->count, .train_loss = e->value, .has_loss = e->state != 0};
     pthread_mutex_unlock(&c->progress.lock);
     return e != NULL;
 }

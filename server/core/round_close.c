@@ -40,9 +40,11 @@ static enum err closed_event(struct work *w, struct run_row *run, const struct r
         r->dropped, "failed", r->failed, "late", r->late, "evaluators", r->evaluators, "evaluated",
         r->evaluated, "steps_assigned", r->steps_assigned, "steps_done", r->steps_done, "model_version",
         r->model_version_out, "aggregate_sha256", r->aggregate_sha256, "metrics", metrics);
-    if (!event_number(data, "proximal_mu", r->proximal_mu) ||
-        !event_number(data, "mean_gamma", r->mean_gamma) ||
-        !event_number(data, "dissimilarity_b", r->dissimilarity_b)) {
+    /* The store keeps no NaN: a mean of which is told by its metric. */
+    bool has_gamma = json_object_get(metrics, "gamma") != NULL;
+    if (!event_number(data, "proximal_mu", r->proximal_mu, !isnan(r->proximal_mu)) ||
+        !event_number(data, "mean_gamma", r->mean_gamma, has_gamma) ||
+        !event_number(data, "dissimilarity_b", r->dissimilarity_b, !isnan(r->dissimilarity_b))) {
         json_decref(data);
         return ERR_NO_MEMORY;
     }

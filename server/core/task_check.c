@@ -10,6 +10,11 @@ static enum err mismatch(struct fault *fault, const char *field, double expected
                      field, expected, got);
 }
 
+static bool differs(double said, double expected)
+{
+    return !isnan(expected) && !(said >= expected && said <= expected);
+}
+
 /* An echo that is there and differs: the device did something other than it was asked. */
 static enum err check_echoes(const struct task_row *t, const struct round_row *round, const struct plan *plan,
                              const struct task_report *r, struct fault *fault)
@@ -28,11 +33,9 @@ static enum err check_echoes(const struct task_row *t, const struct round_row *r
             return mismatch(fault, counts[i].field, (double)counts[i].expected, (double)counts[i].got);
     if (t->type != TASK_TRAIN)
         return ERR_OK;
-    if (!isnan(r->proximal_mu) &&
-        (r->proximal_mu > round->proximal_mu || r->proximal_mu < round->proximal_mu))
+    if (task_report_has(r, &r->proximal_mu) && differs(r->proximal_mu, round->proximal_mu))
         return mismatch(fault, "proximal_mu", round->proximal_mu, r->proximal_mu);
-    if (!isnan(r->learning_rate) &&
-        (r->learning_rate > job->learning_rate || r->learning_rate < job->learning_rate))
+    if (task_report_has(r, &r->learning_rate) && differs(r->learning_rate, job->learning_rate))
         return mismatch(fault, "learning_rate", job->learning_rate, r->learning_rate);
     uint64_t seed;
     if (*r->seed && (str_to_u64(r->seed, &seed) || seed != (uint64_t)plan->spec.seed))

@@ -59,6 +59,31 @@ static enum err number_parse(const char *text, double *out)
     return str_to_double(text, out);
 }
 
+/* Each double of the report has a bit in said_nan: its place among them. */
+static uint32_t nan_bit(size_t offset)
+{
+    uint32_t bit = 1;
+    for (size_t i = 0; i < NUM_META_FIELDS; i++) {
+        if (meta_fields[i].kind == META_NUM && meta_fields[i].offset == offset)
+            return bit;
+        if (meta_fields[i].kind == META_NUM)
+            bit <<= 1;
+    }
+    bug("a task report has no number at %zu", offset);
+}
+
+bool task_report_has(const struct task_report *r, const double *number)
+{
+    return !isnan(*number) || (r->said_nan & nan_bit((size_t)((const char *)number - (const char *)r)));
+}
+
+/* A time that is NaN is as good as none. */
+static bool is_time(const struct meta_field *f)
+{
+    return f->offset == offsetof(struct task_report, compute_ms) ||
+           f->offset == offsetof(struct task_report, download_ms);
+}
+
 #define SHORT_TEXT 40
 
 static enum err field_parse(const struct meta_field *f, const char *text, struct arena *arena,
@@ -80,6 +105,8 @@ static enum err field_parse(const struct meta_field *f, const char *text, struct
         if (number_parse(text, &d))
             return fault_set(fault, ERR_INVALID_FIELD, f->name, "must be a number, but is \"%.40s\"", text);
         memcpy(member, &d, sizeof d);
+        if (isnan(d) && !is_time(f))
+            out->said_nan |= nan_bit(f->offset);
         return ERR_OK;
     case META_U64:
         if (str_to_u64(text, &u))
@@ -241,7 +268,7 @@ static enum err add_field(json_t *obj, const struct meta_field *f, const struct 
         break;
     case META_NUM:
         memcpy(&d, member, sizeof d);
-        if (isnan(d))
+        if (!task_report_has(r, (const double *)(const void *)member))
             return ERR_OK;
         value = json_num(d);
         break;

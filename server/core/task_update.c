@@ -123,7 +123,8 @@ static enum err accepted_event(struct work *w, struct run_row *run, const struct
                              t->id, "device_id", t->device_id, "ordinal", t->ordinal, "attempt", t->attempt,
                              "steps_done", t->steps_done, "steps_assigned", t->steps_assigned, "partial",
                              (int)t->is_partial, "stop_reason", r->stop_reason);
-    if (!event_number(data, "train_loss_end", r->train_loss_end) || !event_number(data, "gamma", r->gamma)) {
+    if (!event_number(data, "train_loss_end", r->train_loss_end, task_report_has(r, &r->train_loss_end)) ||
+        !event_number(data, "gamma", r->gamma, task_report_has(r, &r->gamma))) {
         json_decref(data);
         return ERR_NO_MEMORY;
     }

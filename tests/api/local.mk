@@ -3,6 +3,7 @@ API_TESTS = \
 	tests/bin/test_route_table \
 	tests/bin/test_api_access \
 	tests/bin/test_api_dashboard \
+	tests/bin/test_api_diverged \
 	tests/bin/test_api_input \
 	tests/bin/test_api_login \
 	tests/bin/test_api_idempotency \
@@ -33,6 +34,10 @@ tests_bin_test_api_access_LDADD = $(API_TEST_LIBS)
 tests_bin_test_api_dashboard_SOURCES = tests/api/test_dashboard.c $(API_LAB)
 tests_bin_test_api_dashboard_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_api_dashboard_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_diverged_SOURCES = tests/api/test_diverged.c $(API_LAB)
+tests_bin_test_api_diverged_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_diverged_LDADD = $(API_TEST_LIBS)
 
 tests_bin_test_api_input_SOURCES = tests/api/test_input.c $(API_LAB)
 tests_bin_test_api_input_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

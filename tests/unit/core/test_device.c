@@ -276,18 +276,18 @@ START_TEST(test_progress_is_remembered_until_the_task_ends)
 {
     struct lab lab;
     struct task_offer offer;
-    int64_t steps;
-    double loss;
+    const struct progress said = {3, 0.5, true};
+    struct progress progress;
     lab_open(&lab);
     lab_devices(&lab, 2, 4);
     (void)lab_submit(&lab, "{}");
     ck_assert(lab_claim(&lab, 0, &offer));
-    ck_assert(!core_progress_get(lab.core, offer.task.id, &steps, &loss));
-    core_progress_set(lab.core, offer.task.id, 3, 0.5);
-    ck_assert(core_progress_get(lab.core, offer.task.id, &steps, &loss));
-    ck_assert(steps == 3 && loss == 0.5);
+    ck_assert(!core_progress_get(lab.core, offer.task.id, &progress));
+    core_progress_set(lab.core, offer.task.id, &said);
+    ck_assert(core_progress_get(lab.core, offer.task.id, &progress));
+    ck_assert(progress.steps_done == 3 && progress.train_loss == 0.5 && progress.has_loss);
     lab_answer(&lab, &offer, 1, 0);
-    ck_assert(!core_progress_get(lab.core, offer.task.id, &steps, &loss));
+    ck_assert(!core_progress_get(lab.core, offer.task.id, &progress));
     lab_close(&lab);
 }
 END_TEST

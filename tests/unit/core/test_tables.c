@@ -41,21 +41,20 @@ END_TEST
 START_TEST(test_old_progress_is_forgotten)
 {
     struct lab lab;
-    int64_t steps;
-    double loss;
+    struct progress progress;
     char id[ID_SIZE];
     lab_open(&lab);
     for (int i = 0; i < 200; i++) {
         (void)snprintf(id, sizeof id, "task-%d", i);
         lab.clock.ms = LAB_START_MS + i;
-        core_progress_set(lab.core, id, i, 0);
+        core_progress_set(lab.core, id, &(struct progress){.steps_done = i});
     }
     lab_wait(&lab, (int64_t)100 * 12 * 10000 - 99);
-    ck_assert(!core_progress_get(lab.core, "task-0", &steps, &loss));
-    ck_assert(!core_progress_get(lab.core, "task-99", &steps, &loss));
-    ck_assert(core_progress_get(lab.core, "task-100", &steps, &loss));
-    ck_assert(core_progress_get(lab.core, "task-199", &steps, &loss));
-    ck_assert_int_eq(steps, 199);
+    ck_assert(!core_progress_get(lab.core, "task-0", &progress));
+    ck_assert(!core_progress_get(lab.core, "task-99", &progress));
+    ck_assert(core_progress_get(lab.core, "task-100", &progress));
+    ck_assert(core_progress_get(lab.core, "task-199", &progress));
+    ck_assert_int_eq(progress.steps_done, 199);
     lab_close(&lab);
 }
 END_TEST

@@ -35,8 +35,7 @@ static void *hand_run(void *arg)
     struct hand *h = arg;
     struct lab *mine = &h->lab;
     struct task_offer offer;
-    int64_t steps;
-    double loss;
+    struct progress progress;
     arena_init(&mine->arena, 64 * MIB);
     while (!atomic_load(h->is_over)) {
         core_seen(mine->core, "", mine->devices[h->ordinal]);
@@ -44,8 +43,8 @@ static void *hand_run(void *arg)
             sched_yield();
             continue;
         }
-        core_progress_set(mine->core, offer.task.id, 1, 0.5);
-        (void)core_progress_get(mine->core, offer.task.id, &steps, &loss);
+        core_progress_set(mine->core, offer.task.id, &(struct progress){.steps_done = 1});
+        (void)core_progress_get(mine->core, offer.task.id, &progress);
         ck_assert_int_eq(lab_directive(mine, &offer), DIRECTIVE_NONE);
         answer(mine, &offer);
     }

@@ -27,6 +27,7 @@ static struct task_result result_whole(void)
     r.outcome = WORK_UPDATE;
     r.stop = STOP_BUDGET;
     r.num_examples = 63;
+    r.is_measured = true;
     r.progress = (struct train_progress){.steps_assigned = 140,
                                          .steps_done = 49,
                                          .samples_seen = 483,
@@ -69,6 +70,7 @@ START_TEST(everything_is_said_and_parses_back)
     size_t n = 0;
     t.learning_rate = 0.1 + 0.2;
     t.proximal_mu = 1e-3;
+    t.wants_gamma = true;
     ck_assert_int_eq(task_result_metadata(&t, &r, &arena, &pairs, &n), ERR_OK);
     ck_assert_uint_eq(n, sizeof wire / sizeof *wire); /* each field of the wire, and no other */
     for (size_t i = 0; i < n; i++) {
@@ -128,6 +130,34 @@ START_TEST(what_is_unknown_is_left_out)
     ck_assert_str_eq(find(pairs, n, "eval_train_loss"), "NaN");
     ck_assert_ptr_null(find(pairs, n, "eval_test_loss"));
     ck_assert_str_eq(find(pairs, n, "eval_test_examples"), "0");
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(norms_that_are_no_number_are_said)
+{
+    struct arena arena = ARENA_INIT(64 * KIB);
+    struct worker_task t = support_task();
+    struct task_result r = result_whole();
+    struct safetensors_pair *pairs = NULL;
+    size_t n = 0;
+    r.progress.grad_norm_start = HUGE_VAL;
+    r.progress.grad_norm_end = r.progress.gamma = r.progress.update_norm = NAN;
+    t.wants_gamma = true;
+    ck_assert_int_eq(task_result_metadata(&t, &r, &arena, &pairs, &n), ERR_OK);
+    ck_assert_str_eq(find(pairs, n, "grad_norm_start"), "Infinity");
+    ck_assert_str_eq(find(pairs, n, "grad_norm_end"), "NaN");
+    ck_assert_str_eq(find(pairs, n, "gamma"), "NaN");
+    ck_assert_str_eq(find(pairs, n, "update_norm"), "NaN");
+    /* Nobody asked for gamma; then, nothing was measured at all. */
+    t.wants_gamma = false;
+    ck_assert_int_eq(task_result_metadata(&t, &r, &arena, &pairs, &n), ERR_OK);
+    ck_assert_ptr_null(find(pairs, n, "gamma"));
+    ck_assert_ptr_null(find(pairs, n, "grad_norm_start"));
+    ck_assert_str_eq(find(pairs, n, "update_norm"), "NaN");
+    r.is_measured = false;
+    ck_assert_int_eq(task_result_metadata(&t, &r, &arena, &pairs, &n), ERR_OK);
+    ck_assert_ptr_null(find(pairs, n, "update_norm"));
     arena_release(&arena);
 }
 END_TEST
@@ -248,8 +278,12 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {everything_is_said_and_parses_back,   what_is_unknown_is_left_out,
-                                  the_file_holds_weights_or_a_gradient, json_has_the_same_numbers,
-                                  a_failure_says_code_and_detail,       no_memory_is_said};
+    const TTest *const tests[] = {everything_is_said_and_parses_back,
+                                  what_is_unknown_is_left_out,
+                                  norms_that_are_no_number_are_said,
+                                  the_file_holds_weights_or_a_gradient,
+                                  json_has_the_same_numbers,
+                                  a_failure_says_code_and_detail,
+                                  no_memory_is_said};
     return unit_run("task_report", tests, sizeof tests / sizeof *tests);
 }
