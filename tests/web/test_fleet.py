@@ -83,6 +83,11 @@ def test_the_history_of_a_device(lab, page):
     metrics = lab.admin.ok("GET", "/api/v1/runs/%s/metrics?name=train_loss&device=%d" % (run["id"], device["ordinal"]))["items"]
     assert own["label"] == "This device" and [p["y"] for p in own["data"]] == [m["value"] for m in metrics]
     assert everybody["label"] == "All devices" and len(everybody["data"]) == run["num_rounds"] + 1
+    # Its worker told how many examples of each class it has.
+    bars = page.js("return [...document.querySelectorAll('ul[aria-label=\"Examples by class\"] li')].map((li) => [...li.children].map((c) => c.textContent))")
+    counts = device["capabilities"]["label_counts"]
+    assert sum(counts.values()) == device["num_examples"] and len(counts) == device["classes"] == 10, device
+    assert {bar[0]: bar[2].split()[0].replace(",", "") for bar in bars} == {k: str(n) for k, n in counts.items()}, bars
 
 
 def tasks_of(lab, device, run):
