@@ -76,6 +76,10 @@ static enum err find_url(const struct link_options *o, char out[SERVER_URL_SIZE]
     if (data_dir_url(o->data_dir, out))
         return ERR_OK;
     enum err e = listen_parse(o->listen, address, &port, fault);
+    if (e == ERR_OK && port == 0)
+        return fault_set(
+            fault, ERR_USAGE, "listen",
+            "With port 0 the server chooses its port when it starts: start it first, or give --url.");
     if (e == ERR_OK) {
         bool is_v6 = strchr(address, ':') != NULL;
         (void)snprintf(out, SERVER_URL_SIZE, "http://%s%s%s:%u", is_v6 ? "[" : "", address, is_v6 ? "]" : "",

@@ -65,6 +65,8 @@ def test_before_the_server_runs(lab):
     assert url == "http://127.0.0.1:8080" and "No server runs" in said, (url, said)
     assert made(lab, "--listen", "[::1]:99")[0] == "http://[::1]:99"
     assert made(lab, env={"FEDLANE_LISTEN": "0.0.0.0:77"})[0] == "http://127.0.0.1:77"
+    done = link(lab, "--listen", "127.0.0.1:0")
+    assert done.returncode == 4 and "start it first" in done.stderr, done
     assert made(lab, "--url", "http://fedlane.example.org:1/path")[0] == "http://fedlane.example.org:1/path"
     started(lab)
     assert exchange(lab, code).status == 201
