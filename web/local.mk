@@ -127,7 +127,7 @@ web/assets/%.gz: web/assets/%
 	$(AM_V_GEN)gzip -9nc $< >$@.tmp && mv $@.tmp $@
 
 nodist_libfedlane_api_a_SOURCES += web/web_files.c
-web/web_files.c: build-aux/embed $(WEB_ASSETS) $(WEB_PACKED)
+web/web_files.c: build-aux/embed Makefile $(WEB_ASSETS) $(WEB_PACKED)
 	$(AM_V_GEN)$(srcdir)/build-aux/embed web_files web/assets $(WEB_ASSETS:web/assets/%=%) \
 	$(WEB_PACKED:web/assets/%=%) >$@.tmp && mv $@.tmp $@
 CLEANFILES += web/web_files.c $(WEB_ASSETS) $(WEB_PACKED)
