@@ -8,12 +8,14 @@
 #include "server/api/run_json.h"
 #include "server/core/names.h"
 
-#define MAX_CELLS 20000 /* of a page; the round that reaches it is the page's last */
+#define TASKS_AT_ONCE 1000
+#define MAX_CELLS     20000 /* of a page; the round that reaches it is the page's last */
 
 struct work_look {
     struct reading r; /* first: reads take it */
     struct page page;
     size_t num_cells;
+    struct arena piece; /* the tasks that are written now */
     struct buf out;
 };
 
@@ -39,13 +41,37 @@ static int64_t steps_done(struct api *api, const struct task_row *t)
     return progress.steps_done;
 }
 
-static enum err put_cells(struct work_look *look, const struct task_row *rows, size_t n)
+static enum err put_piece(struct work_look *look, const struct task_row *rows, size_t n, bool is_first)
 {
     enum err e = ERR_OK;
     for (size_t i = 0; i < n && e == ERR_OK; i++)
-        e = buf_printf(&look->out, "%s[%lld,\"%s\",%lld,%lld]", i ? "," : "", (long long)rows[i].ordinal,
-                       cell_state(&rows[i]), (long long)steps_done(look->r.api, &rows[i]),
-                       (long long)rows[i].steps_assigned);
+        e = buf_printf(&look->out, "%s[%lld,\"%s\",%lld,%lld]", i || !is_first ? "," : "",
+                       (long long)rows[i].ordinal, cell_state(&rows[i]),
+                       (long long)steps_done(look->r.api, &rows[i]), (long long)rows[i].steps_assigned);
+    return e;
+}
+
+/* Piece by piece: a round may have as many tasks as there are devices. */
+static enum err put_cells(struct work_look *look, struct store_txn *txn, const struct round_row *round)
+{
+    int64_t from = 0;
+    enum err e = ERR_OK;
+    bool is_end = false;
+    while (e == ERR_OK && !is_end) {
+        struct task_row *rows;
+        size_t n;
+        e = store_find(txn, QUERY_TASKS_OF_ROUND_FROM, &look->piece, TASKS_AT_ONCE, &rows, &n,
+                       store_text(round->run_id), store_int(round->n), store_any, store_int(TASK_TRAIN),
+                       store_int(from));
+        if (e != ERR_OK)
+            break;
+        e = put_piece(look, rows, n, from == 0);
+        look->num_cells += n;
+        is_end = n < TASKS_AT_ONCE;
+        if (n > 0)
+            from = rows[n - 1].ordinal + 1;
+        arena_clear(&look->piece);
+    }
     return e;
 }
 
@@ -103,8 +129,7 @@ static enum err put_numbers(struct buf *out, const struct round_row *round)
 }
 
 /* No name in here needs escaping. */
-static enum err put_round(struct work_look *look, const struct round_row *round, const struct task_row *rows,
-                          size_t n)
+static enum err put_round(struct work_look *look, struct store_txn *txn, const struct round_row *round)
 {
     struct buf *out = &look->out;
     const char *outcome = round_outcome_name(round->outcome), *quote = outcome[0] ? "\"" : "";
@@ -116,24 +141,8 @@ static enum err put_round(struct work_look *look, const struct round_row *round,
     if (e == ERR_OK)
         e = buf_puts(out, ",\"cells\":[");
     if (e == ERR_OK)
-        e = put_cells(look, rows, n);
+        e = put_cells(look, txn, round);
     return e == ERR_OK ? buf_puts(out, "]}") : e;
-}
-
-/* One round after the other: what was read for one is dropped before the next. */
-static enum err add_round(struct work_look *look, struct store_txn *txn, const struct round_row *round,
-                          struct arena *arena)
-{
-    struct task_row *rows;
-    size_t n;
-    enum err e = store_find(txn, QUERY_TASKS_BY_ROUND, arena, 0, &rows, &n, store_text(round->run_id),
-                            store_int(round->n), store_any, store_int(TASK_TRAIN));
-    if (e == ERR_OK)
-        e = put_round(look, round, rows, n);
-    if (e == ERR_OK)
-        look->num_cells += n;
-    arena_clear(arena);
-    return e;
 }
 
 static enum err read_work(struct store_txn *txn, void *arg)
@@ -148,13 +157,11 @@ static enum err read_work(struct store_txn *txn, void *arg)
                        store_text(run.id), page_after_number(&look->page));
     if (e == ERR_OK)
         e = buf_puts(&look->out, "{\"items\":[");
-    struct arena arena = ARENA_INIT(LIMIT_REQUEST_ARENA);
     while (e == ERR_OK && sent < n && sent < (size_t)look->page.limit && look->num_cells < MAX_CELLS) {
         e = sent ? buf_puts(&look->out, ",") : ERR_OK;
         if (e == ERR_OK)
-            e = add_round(look, txn, &rounds[sent++], &arena);
+            e = put_round(look, txn, &rounds[sent++]);
     }
-    arena_release(&arena);
     if (e == ERR_OK && sent < n)
         e = buf_printf(&look->out, "],\"next_cursor\":\"%lld\"}", (long long)rounds[sent - 1].n);
     else if (e == ERR_OK)
@@ -179,6 +186,7 @@ enum err api_run_work(void *ctx, struct request *rq, struct fault *fault)
     struct api *api = ctx;
     struct work_look look = {
         .r = {.api = api, .rq = rq, .arena = request_arena(rq), .fault = fault},
+        .piece = ARENA_INIT(LIMIT_REQUEST_ARENA),
         .out = BUF_INIT(LIMIT_JSON_REPLY),
     };
     char *text;
@@ -191,5 +199,6 @@ enum err api_run_work(void *ctx, struct request *rq, struct fault *fault)
     if (e == ERR_OK)
         e = reply_bytes_take(rq, 200, MEDIA_JSON, text, len);
     buf_release(&look.out);
+    arena_release(&look.piece);
     return api_failure(fault, e);
 }
