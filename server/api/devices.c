@@ -34,14 +34,13 @@ static enum err read_device_tasks(struct store_txn *txn, void *arg)
         e = device_of_path(r, txn, &device);
     if (e != ERR_OK)
         return e;
-    const struct store_value args[] = {store_text(device.id), store_int(TASK_CANCELLED),
-                                       store_text_or_any(request_query(r->rq, "run")), type,
-                                       page_after_id(&page)};
+    const struct store_value args[] = {store_text(device.id), store_text_or_any(request_query(r->rq, "run")),
+                                       type, page_after_id(&page)};
     return page_fill(r, txn, &page,
                      &(struct page_source){.query = QUERY_TASKS_OF_DEVICE,
                                            .kind = RECORD_TASK,
                                            .args = args,
-                                           .num_args = 5,
+                                           .num_args = 4,
                                            .render = task_render,
                                            .cursor = page_cursor_first_text});
 }

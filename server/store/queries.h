@@ -26,10 +26,8 @@
     /* claims: status LE TASK_CLAIMED finds the open ones, LE TASK_READY the unclaimed */                    \
     Q(TASKS_OPEN_BY_WORKER, TASK, (C(worker_id, EQ) C(status, LE)), (ASC(created_at) ASC(ordinal) ASC(id)))  \
     Q(TASKS_OPEN_BY_DEVICE, TASK, (C(device_id, EQ) C(status, LE)), (ASC(created_at) ASC(ordinal) ASC(id)))  \
-    /* a device's history, newest first; status LE TASK_CANCELLED: all of them, by the index of the open     \
-     * ones */                                                                                               \
-    Q(TASKS_OF_DEVICE, TASK, (C(device_id, EQ) C(status, LE) O(run_id, EQ) O(type, EQ) O(id, LT)),           \
-      (DESC(id)))                                                                                            \
+    /* a device's history, newest first */                                                                   \
+    Q(TASKS_OF_DEVICE, TASK, (C(device_id, EQ) O(run_id, EQ) O(type, EQ) O(id, LT)), (DESC(id)))             \
     Q(UPDATE_BY_TASK, UPDATE, (C(task_id, EQ)), (ASC(id)))                                                   \
     Q(UPDATES_BY_ROUND, UPDATE, (C(run_id, EQ) C(round, EQ) O(type, EQ)), (ASC(ordinal)))                    \
     Q(MODELS, MODEL, (C(run_id, EQ) O(version, LT)), (DESC(version)))                                        \
