@@ -35,6 +35,8 @@ WEB_JS = \
 	web/js/sparkline.js \
 	web/js/header.js \
 	web/js/view_sign_in.js \
+	web/js/renewal.js \
+	web/js/follower.js \
 	web/js/shell.js \
 	web/js/run_actions.js \
 	web/js/run_row.js \

@@ -9,6 +9,7 @@ EXTRA_DIST += tests/web/unit_tests.sh tests/web/browser_tests.py tests/web/brows
 	tests/web/unit/fleet.test.mjs tests/web/unit/scatter.test.mjs \
 	tests/web/unit/format.test.mjs \
 	tests/web/unit/sse.test.mjs \
+	tests/web/unit/renewal.test.mjs \
 	tests/web/unit/stream.test.mjs \
 	tests/web/unit/router.test.mjs \
 	tests/web/unit/schema.test.mjs \

@@ -107,20 +107,62 @@ export function pointerWatch() {
     };
 }
 
-// f, at most once in `ms`; the last call is never lost. After the signal's end it is not called any more.
+// [button, whether it can be pressed] each: a focus that stood on one that cannot any more goes to the next that can.
+export function enable(buttons) {
+    const focused = buttons.find(([button]) => button === document.activeElement);
+    for (const [button, isOn] of buttons)
+        button.disabled = !isOn;
+    const next = buttons.find(([, isOn]) => isOn);
+    if (focused && !focused[1] && next)
+        next[0].focus();
+}
+
+// f, not again while it is at work: a second press of a button does nothing.
+export function oneAtATime(f) {
+    let isBusy = false;
+    return async (...values) => {
+        if (isBusy)
+            return;
+        isBusy = true;
+        try {
+            await f(...values);
+        } finally {
+            isBusy = false;
+        }
+    };
+}
+
+// f, at most once in `ms`, and not again before what it promised has come; the last call is never lost. After the signal's end
+// it is not called any more.
 export function coalesce(f, ms, signal) {
     let timer = 0;
     let last = -Infinity;
-    const run = () => {
+    let isBusy = false;
+    let isWanted = false;
+    const isOver = () => Boolean(signal && signal.aborted);
+    const arm = () => {
+        timer = setTimeout(run, Math.max(0, last + ms - performance.now()));
+    };
+    const run = async () => {
         timer = 0;
         last = performance.now();
-        if (!signal || !signal.aborted)
-            f();
+        isBusy = true;
+        try {
+            if (!isOver())
+                await f();
+        } finally {
+            isBusy = false;
+            if (isWanted && !isOver())
+                arm();
+            isWanted = false;
+        }
     };
     if (signal)
         signal.addEventListener('abort', () => clearTimeout(timer));
     return () => {
-        if (!timer && !(signal && signal.aborted))
-            timer = setTimeout(run, Math.max(0, last + ms - performance.now()));
+        if (isBusy)
+            isWanted = true;
+        else if (!timer && !isOver())
+            arm();
     };
 }

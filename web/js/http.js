@@ -46,6 +46,12 @@ export function isAbort(error) {
     return Boolean(error) && error.name === 'AbortError';
 }
 
+// A mistake of the page itself is for its developers, whatever else is made of it.
+export function reportBug(error) {
+    if (!(error instanceof ApiError) && !isAbort(error))
+        console.error(error);
+}
+
 export function withQuery(path, query) {
     const parts = new URLSearchParams();
     for (const [key, value] of Object.entries(query || {}))
@@ -69,7 +75,7 @@ function bareDetail({ status, statusText }) {
 async function problemOf(response) {
     let problem = null;
     try {
-        problem = await response.json();
+        problem = (await response.json()) ?? {};
     } catch {
         // A proxy's page, or nothing: the status has to say it.
     }

@@ -49,12 +49,30 @@ export class RunData {
     }
 
     async loadRun() {
-        this.run = await this.get();
+        this.learn(await this.get());
+    }
+
+    // Replies may come out of order: what knows more events stays.
+    learn(run) {
+        if (!this.run || run.last_event >= this.run.last_event)
+            this.run = run;
     }
 
     async loadCurves() {
         const { items } = await this.get('metrics', { device: 'aggregate', max_points: MAX_POINTS });
+        const former = this.curves;
         this.curves = curvesOf(items);
+        for (const [name, curve] of former)
+            this.addNewer(name, curve);
+    }
+
+    // What events have told while the server still wrote its answer.
+    addNewer(name, points) {
+        const curve = this.curves.get(name) ?? [];
+        const last = curve.length > 0 ? curve[curve.length - 1].round : -1;
+        const newer = points.filter((p) => p.round > last);
+        if (newer.length > 0)
+            this.curves.set(name, [...curve, ...newer]);
     }
 
     // The newest rounds first, so that the page shows the present while the past comes in. onPart after each piece.
@@ -117,6 +135,11 @@ export class RunData {
             this.dirty = Math.min(this.dirty, since);
             throw error;
         }
+    }
+
+    // All rounds again.
+    markAll() {
+        this.dirty = firstKept(this.run, this.selected);
     }
 
     // The open round again: how far its devices are comes with no event.

@@ -2,79 +2,18 @@
 
 import { api, apiPath } from './api.js';
 import { clear, h } from './dom.js';
+import { Follower } from './follower.js';
 import { makeHeader } from './header.js';
-import { isAbort } from './http.js';
+import { isAbort, reportBug } from './http.js';
 import { startRouter } from './router.js';
 import { exchange, onSessionChange, session } from './session.js';
 import { emptyState, errorState, loading } from './states.js';
-import { openStream } from './stream.js';
 import { serverNow } from './time.js';
 import { startToasts, toast } from './toast.js';
 import { viewSignIn } from './view_sign_in.js';
 
-const STREAM_PATIENCE_MS = 1000;
-const EARLY_MOST = 5000;
 const TOKEN_CHECK_MS = 60000;
 const VERSION_REST_MS = 50000; // a tab in the background gives its connection back after a minute
-
-// Snapshot and events as one. load() is called once the stream is open, so whatever happens after it comes as an
-// event; again where the stream had to begin anew. Events that come while it works are given to onEvent after it.
-class Follower {
-    constructor({ path, load, onEvent, onOpen, live, fail, anew, signal }) {
-        Object.assign(this, { load, onEvent: onEvent || (() => {}), fail, signal, early: null, turn: 0, isShown: false });
-        live.set('connecting');
-        const stream = openStream(path, {
-            onEvent: (event) => this.take(event),
-            onOpen: (isResumed) => {
-                onOpen();
-                if (!isResumed)
-                    this.reload();
-            },
-            onGone: (error) => (error.field === 'Last-Event-ID' ? anew() : this.reload()),
-            onState: (state, error) => this.tell(live, state, error),
-        });
-        const timer = setTimeout(() => this.turn || this.reload(), STREAM_PATIENCE_MS);
-        signal.addEventListener('abort', () => {
-            clearTimeout(timer);
-            stream.close();
-        });
-    }
-
-    tell(live, state, error) {
-        // What will never come is not lost: the view says that there is no such thing, and at once.
-        live.set(error && error.status >= 400 && error.status < 500 ? null : state);
-        if (state === 'offline' && !this.turn)
-            this.reload();
-    }
-
-    take(event) {
-        if (!this.early)
-            this.onEvent(event);
-        else if (this.early.length < EARLY_MOST)
-            this.early.push(event);
-    }
-
-    async reload() {
-        const turn = ++this.turn;
-        this.early = [];
-        try {
-            await this.load();
-        } catch (error) {
-            if (turn === this.turn && !this.signal.aborted && !isAbort(error) && !this.isShown)
-                this.fail(error, () => this.reload());
-            return;
-        }
-        if (turn !== this.turn || this.signal.aborted)
-            return;
-        this.isShown = true;
-        const { early } = this;
-        this.early = null;
-        if (early.length >= EARLY_MOST)
-            this.reload();
-        else
-            early.forEach((event) => this.onEvent(event));
-    }
-}
 
 function unknownPlace() {
     return emptyState({ level: 1, title: 'There is no such page', text: 'The link may be cut short or belong to another version.',
@@ -177,8 +116,10 @@ class Shell {
         try {
             await place.route.view(ctx);
         } catch (error) {
-            if (!ctx.signal.aborted && !isAbort(error))
-                ctx.fail(error, () => this.router.visit());
+            if (ctx.signal.aborted || isAbort(error))
+                return;
+            reportBug(error);
+            ctx.fail(error, () => this.router.visit());
         }
     }
 

@@ -1,6 +1,6 @@
 // An event stream that outlives its connections: no gap, no event twice.
 
-import { authorized, fetchReply, isAbort, pauseBefore, unreadable } from './http.js';
+import { authorized, fetchReply, isAbort, pauseBefore, reportBug, unreadable } from './http.js';
 import { endSession, session } from './session.js';
 import { createSseParser } from './sse.js';
 import { serverNow } from './time.js';
@@ -83,6 +83,8 @@ class EventStream {
         window.addEventListener('online', this.online);
         window.addEventListener('pagehide', this.leaving);
         window.addEventListener('pageshow', this.returning);
+        if (document.hidden)
+            this.onVisibility(); // opened in the background, and perhaps not looked at for hours
         this.connect();
     }
 
@@ -192,7 +194,11 @@ class EventStream {
         } else {
             this.setState('live');
         }
-        this.onEvent(event);
+        try {
+            this.onEvent(event);
+        } catch (error) {
+            reportBug(error); // of one event: the connection is as good as before
+        }
     }
 
     lost(mine, error) {

@@ -4,9 +4,10 @@ import { lineChart } from './charts.js';
 import { COMPARE_AXES, MOST_COMPARED, ROUND_METRICS, comparePoints, compareSettings, metricTitle, runLabels } from './compare.js';
 import { CompareData, POINTS_DRAWN } from './compare_data.js';
 import { diffTable, valuesTable } from './compare_tables.js';
-import { append, clear, coalesce, h, icon, isolated, svgEl } from './dom.js';
+import { append, clear, h, icon, isolated, svgEl } from './dom.js';
 import { fmtCount, fmtDuration, fmtNumber, shortId } from './format.js';
 import { pressButton, titledSection } from './parts.js';
+import { renewal } from './renewal.js';
 import { go, placeUrl, setQuery } from './router.js';
 import { fileName, saveBlob } from './save.js';
 import { toCsv } from './series.js';
@@ -20,7 +21,7 @@ const AXIS_TITLES = { round: 'Round', wall: 'Time since the start', steps: 'Step
 const CSV_AXES = { round: 'round', wall: 'seconds', steps: 'steps' };
 const COMPARE_RENEW_MS = 3000;
 const CHOICES = 200;
-const RUN_ENDS = new Set(['round_closed', 'run_finished', 'run_paused', 'run_resumed', 'config_changed']);
+const TOLD_EVENTS = /^(run_|round_closed|devices_frozen|config_changed)/; // what changes a run as it is shown here
 
 function axisOptions(x) {
     if (x === 'wall')
@@ -51,8 +52,8 @@ class RunPicker {
             sort: { id: 'created', dir: 'desc' },
         });
         ctx.host.append(loading());
-        const renew = coalesce(() => this.load().catch(() => {}), COMPARE_RENEW_MS, ctx.signal);
-        ctx.follow({ load: () => this.load(), onEvent: renew });
+        const renew = renewal(() => this.load(), COMPARE_RENEW_MS, ctx.signal);
+        ctx.follow({ load: () => this.load(), onEvent: ({ type }) => TOLD_EVENTS.test(type) && renew() });
         this.choose(this.chosen);
     }
 
@@ -98,7 +99,7 @@ class CompareView {
         Object.assign(this, { ctx, settings, data: new CompareData(settings.runs, ctx.signal), dirty: new Set(), chart: null });
         this.makePage();
         ctx.host.append(loading());
-        this.refresh = coalesce(() => this.renew(), COMPARE_RENEW_MS, ctx.signal);
+        this.refresh = renewal(() => this.renew(), COMPARE_RENEW_MS, ctx.signal);
         ctx.follow({ load: () => this.load(), onEvent: (event) => this.take(event) });
         ctx.signal.addEventListener('abort', () => this.chart?.destroy());
     }
@@ -186,7 +187,7 @@ class CompareView {
     }
 
     take(event) {
-        if (this.data.runs.has(event.run_id) && RUN_ENDS.has(event.type)) {
+        if (this.data.runs.has(event.run_id) && TOLD_EVENTS.test(event.type)) {
             this.dirty.add(event.run_id);
             this.refresh();
         }
@@ -202,8 +203,9 @@ class CompareView {
             await data.complete(settings);
             if (!ctx.signal.aborted)
                 this.show();
-        } catch {
-            ids.forEach((id) => this.dirty.add(id)); // the badge says why; the next event, or the stream's return, asks again
+        } catch (error) {
+            ids.forEach((id) => this.dirty.add(id));
+            throw error;
         }
     }
 

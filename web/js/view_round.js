@@ -1,14 +1,15 @@
 // One round, live while it is open: its figures, the Gantt of its tasks, what it measured.
 import { api, apiPath } from './api.js';
 import { commandBox, curlLine } from './command.js';
-import { append, clear, coalesce, h, isolated, quantity } from './dom.js';
+import { append, clear, h, isolated, quantity } from './dom.js';
 import { fmtCount, fmtLoss, fmtNumber, fmtPercent } from './format.js';
 import { isAbort } from './http.js';
+import { renewal } from './renewal.js';
 import { roundHead } from './round_head.js';
 import { roundRows } from './round_rows.js';
 import { roundTable } from './round_table.js';
 import { placeUrl, setQuery } from './router.js';
-import { emptyState, loading } from './states.js';
+import { emptyState, errorState, loading } from './states.js';
 import { serverNow } from './time.js';
 import { noSuchRun } from './view_run.js';
 
@@ -44,11 +45,12 @@ async function roundsFrom(ctx, n) {
 
 class RoundPage {
     constructor(ctx, n) {
-        Object.assign(this, { ctx, n, run: null, round: null, tasks: { train: [], evaluate: null }, hasNext: false });
+        Object.assign(this, { ctx, n, run: null, round: null, tasks: { train: null, evaluate: null }, hasNext: false });
         this.type = ctx.query.tasks === 'evaluate' ? 'evaluate' : 'train';
         this.head = roundHead();
         this.tables = null;
         this.tableBox = h('div');
+        this.state = h('div', { hidden: true });
         this.tabs = { train: this.tab('train'), evaluate: this.tab('evaluate') };
         this.more = h('p', { class: 'muted small', hidden: true });
         this.metrics = h('section', { class: 'panel stack', 'aria-labelledby': 'round-metrics' });
@@ -57,7 +59,7 @@ class RoundPage {
             h('section', { class: 'panel stack', 'aria-labelledby': 'round-tasks' },
                 h('div', { class: 'row panel-head' }, h('h2', { id: 'round-tasks' }, 'Tasks'),
                     h('div', { class: 'row', role: 'group', 'aria-label': 'Which tasks' }, this.tabs.train, this.tabs.evaluate)),
-                this.tableBox, this.more),
+                this.tableBox, this.state, this.more),
             h('div', { class: 'cols-2' }, this.metrics, h('section', { class: 'panel stack', 'aria-labelledby': 'round-curl' },
                 h('h2', { id: 'round-curl' }, 'With curl'), commandBox(curlLine('GET', path)),
                 commandBox(curlLine('GET', `${path}/tasks?limit=1000`)))));
@@ -71,7 +73,13 @@ class RoundPage {
         this.type = type;
         setQuery({ tasks: type === 'train' ? null : type });
         this.paint();
-        await this.ask(() => this.loadTasks());
+        try {
+            await this.loadTasks();
+        } catch (error) {
+            if (isAbort(error) || this.tasks[type])
+                return; // what stands there is as old as before; the next event renews it
+            this.state.replaceChildren(errorState(error, () => this.choose(type), 3));
+        }
     }
 
     get(...path) {
@@ -97,15 +105,6 @@ class RoundPage {
         const tasks = await api.all(path, { query: { type }, max: MOST_TASKS, signal: this.ctx.signal });
         this.tasks[type] = tasks;
         this.paint();
-    }
-
-    async ask(f) {
-        try {
-            await f();
-        } catch (error) {
-            if (!isAbort(error) && error.status === 404)
-                this.ctx.fail(error);
-        }
     }
 
     get isOpen() {
@@ -136,7 +135,7 @@ class RoundPage {
                 this.tabs[type].textContent = text;
             this.tabs[type].setAttribute('aria-pressed', String(this.type === type));
             this.tabs[type].hidden = this.counts[type] === 0 && this.type !== type;
-            this.tables[type].node.hidden = this.type !== type;
+            this.tables[type].node.hidden = this.type !== type || !this.tasks[type];
         }
         this.paintTasks();
         this.paintMetrics();
@@ -144,11 +143,16 @@ class RoundPage {
 
     paintTasks() {
         const { round, type } = this;
-        const tasks = this.tasks[type] ?? [];
+        const tasks = this.tasks[type];
+        this.more.hidden = !tasks?.isMore;
+        if (!tasks && this.state.hidden)
+            this.state.replaceChildren(loading('Loading the tasks…', () => this.choose(type)));
+        this.state.hidden = Boolean(tasks);
+        if (!tasks)
+            return;
         const end = msOf(round.closed_at);
         const laid = roundRows(tasks, type, { now: serverNow(), roundStart: msOf(round.opened_at), roundEnd: end });
         this.tables[type].update({ ...laid, marks: [msOf(round.deadline_at)].filter((t) => t <= laid.end) });
-        this.more.hidden = !tasks.isMore;
         this.more.textContent = `These are the first ${fmtCount(tasks.length)} tasks; curl gives all.`;
     }
 
@@ -212,11 +216,12 @@ export function viewRound(ctx) {
         if (!page.node.isConnected)
             ctx.host.replaceChildren(page.node);
     };
-    const renew = coalesce(() => page.ask(load), ROUND_ASK_MS, ctx.signal);
-    const findNext = coalesce(() => page.ask(async () => {
+    const fail = (error) => error.status === 404 && ctx.fail(error);
+    const renew = renewal(load, ROUND_ASK_MS, ctx.signal, fail);
+    const findNext = renewal(async () => {
         await page.loadNext();
         page.paint();
-    }), ROUND_ASK_MS, ctx.signal);
+    }, ROUND_ASK_MS, ctx.signal, fail);
     const timer = setInterval(() => document.hidden || !page.isOpen || renew(), OPEN_MS);
     ctx.signal.addEventListener('abort', () => clearInterval(timer));
     ctx.follow({ load, onEvent: ({ type, data }) => {

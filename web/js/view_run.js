@@ -1,6 +1,7 @@
 // One run, live: its state, the round strip, its course, its rounds, events, spec and files.
 import { coalesce, h } from './dom.js';
-import { isAbort } from './http.js';
+import { isAbort, reportBug } from './http.js';
+import { renewal } from './renewal.js';
 import { go, placeUrl, setQuery } from './router.js';
 import { runCharts } from './run_charts.js';
 import { RunData } from './run_data.js';
@@ -27,12 +28,12 @@ class RunPage {
         this.data = data;
         this.draw = coalesce(() => this.paintSparingly(), DRAW_MS, signal);
         this.restsUntil = 0;
-        this.askRun = coalesce(() => this.ask(() => data.loadRun()), RUN_ASK_MS, signal);
-        this.askCurves = coalesce(() => this.ask(() => data.loadCurves()), CURVES_MS, signal);
-        this.askWork = coalesce(() => this.ask(() => data.refreshWork()), RUN_ASK_MS, signal);
+        this.askRun = this.renewal(() => data.loadRun(), RUN_ASK_MS);
+        this.askCurves = this.renewal(() => data.loadCurves().then(() => this.charts.setProblem(null)), CURVES_MS);
+        this.askWork = this.renewal(() => data.refreshWork().then(() => this.setProblem(null)), RUN_ASK_MS);
         const open = (round) => go(placeUrl(['runs', data.id, 'rounds', round]));
         this.head = runHead((run) => {
-            data.run = run;
+            data.learn(run);
             this.draw();
         });
         this.charts = runCharts(data, { log: query.log === '1', metric: query.metric || null },
@@ -46,7 +47,7 @@ class RunPage {
             h('h2', { id: 'run-strip' }, 'Who did how much'), this.problem);
         this.nodes = [this.head.node, stripHost, this.charts.node, this.rounds.node,
             h('div', { class: 'cols-2' }, h('div', { class: 'stack' }, this.log.node, this.files.node), this.spec.node)];
-        ctx.host.replaceChildren(...this.nodes);
+        this.place();
         this.strip = roundStrip(stripHost, {
             work: data.work, mode: query.strip, zoom: query.zoom === undefined ? null : Number(query.zoom),
             onOpen: open, onCursor: (x) => this.setCursor(x), onSetting: ({ mode, zoom }) => setQuery({ strip: mode, zoom }),
@@ -59,22 +60,22 @@ class RunPage {
         });
     }
 
+    place() {
+        if (!this.nodes[0].isConnected)
+            this.ctx.host.replaceChildren(...this.nodes);
+    }
+
     // The same round in all pictures.
     setCursor(round) {
         this.charts.setCursor(round);
         this.strip.setCursor(round);
     }
 
-    // What does not come now comes with the next event, or the stream tells that the server is away.
-    async ask(f) {
-        try {
-            await f();
-        } catch (error) {
-            if (!isAbort(error) && error.status === 404)
-                this.ctx.fail(error);
-            return;
-        }
-        this.draw();
+    renewal(load, ms) {
+        return renewal(async () => {
+            await load();
+            this.draw();
+        }, ms, this.ctx.signal, (error) => error.status === 404 && this.ctx.fail(error));
     }
 
     askOpenRound() {
@@ -127,15 +128,23 @@ class RunPage {
         this.files.update(run);
     }
 
-    // A part that cannot be read says so in its place; the others are shown.
-    async loadPart(load, tell) {
+    setProblem(error) {
+        this.problem.hidden = !error;
+        this.problem.textContent = error ? `What the devices did could not be read: ${error.detail || error.message}` : '';
+    }
+
+    // A part that cannot be read says so in its place, and is asked for again; the others are shown.
+    async loadPart(load, tell, again) {
         try {
             await load();
             tell(null);
         } catch (error) {
             if (isAbort(error))
                 throw error;
+            reportBug(error);
             tell(error);
+            if (error.isPassing)
+                again();
         }
         this.draw();
     }
@@ -143,10 +152,10 @@ class RunPage {
     load() {
         const { data } = this;
         return Promise.all([
-            this.loadPart(() => data.loadCurves(), (error) => this.charts.setProblem(error)),
-            this.loadPart(() => data.loadWork(() => this.draw()), (error) => {
-                this.problem.hidden = !error;
-                this.problem.textContent = error ? `What the devices did could not be read: ${error.detail || error.message}` : '';
+            this.loadPart(() => data.loadCurves(), (error) => this.charts.setProblem(error), this.askCurves),
+            this.loadPart(() => data.loadWork(() => this.draw()), (error) => this.setProblem(error), () => {
+                data.markAll();
+                this.askWork();
             }),
             this.log.start(data.run.last_event),
         ]);
@@ -174,6 +183,7 @@ export function viewRun(ctx) {
             return;
         }
         page = page ?? new RunPage(ctx, data);
+        page.place();
         page.paint();
         await page.load();
         page.draw();

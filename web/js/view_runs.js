@@ -4,6 +4,7 @@ import { api, apiPath } from './api.js';
 import { curlLine } from './command.js';
 import { coalesce, h, icon } from './dom.js';
 import { fmtCount } from './format.js';
+import { reportBug } from './http.js';
 import { setQuery } from './router.js';
 import { RUN_FILTERS, matchesText, newerRow, rowAfter, rowOfRun } from './run_row.js';
 import { runFilter, runSelection } from './runs_bar.js';
@@ -19,6 +20,7 @@ const MOST_RUNS = 2000;
 const SPARK_POINTS = 30;
 const WAITING_MOST = 1000;
 const RUNS_REDRAW_MS = 400;
+const ONE_AGAIN_MS = 4000;
 const RUNS_SORT = { id: 'started', dir: 'desc' };
 
 function sortOf(text) {
@@ -45,6 +47,7 @@ class RunList {
         this.filter = { q: ctx.query.q || '', status: ctx.query.status || '' };
         this.most = MOST_RUNS;
         this.asking = 0;
+        this.turn = 0;
         this.waiting = new Map();
         this.cursor = null;
         this.redraw = coalesce(() => this.draw(), RUNS_REDRAW_MS, ctx.signal);
@@ -112,25 +115,31 @@ class RunList {
         }
     }
 
-    // One page; keeps where the next one begins.
-    async page(limit, cursor, rows = this.rows) {
-        const page = await this.ask('/api/v1/runs', { limit, cursor, sparkline: SPARK_POINTS });
-        page.items.forEach((run) => this.put(run, rows));
-        this.cursor = page.next_cursor;
+    page(limit, cursor) {
+        return this.ask('/api/v1/runs', { limit, cursor, sparkline: SPARK_POINTS });
     }
 
     async load() {
+        const turn = ++this.turn;
+        const page = await this.page(FIRST_RUNS, null);
+        if (turn !== this.turn)
+            return;
         const rows = new Map();
-        await this.page(FIRST_RUNS, null, rows);
-        this.rows = rows;
+        page.items.forEach((run) => this.put(run, rows));
+        Object.assign(this, { rows, cursor: page.next_cursor });
         this.draw();
         this.loadRest().catch((error) => this.ctx.signal.aborted || toast(`Older runs could not be read: ${error.message}`, 'bad'));
     }
 
-    // The first page stands already; the others come when they come.
+    // The first page stands already; the others come when they come, unless all has begun anew meanwhile.
     async loadRest() {
+        const { turn } = this;
         while (this.cursor && this.rows.size < this.most) {
-            await this.page(PAGE_RUNS, this.cursor);
+            const page = await this.page(PAGE_RUNS, this.cursor);
+            if (turn !== this.turn)
+                return;
+            page.items.forEach((run) => this.put(run));
+            this.cursor = page.next_cursor;
             this.draw();
         }
         this.older.hidden = !this.cursor;
@@ -184,8 +193,10 @@ class RunList {
         try {
             this.put(await this.ask(apiPath('runs', id)));
             this.redraw();
-        } catch {
-            // It comes with the next look at the list.
+        } catch (error) {
+            reportBug(error);
+            if (error.isPassing)
+                setTimeout(() => this.ctx.signal.aborted || this.rows.has(id) || this.fetchOne(id), ONE_AGAIN_MS);
         }
     }
 }

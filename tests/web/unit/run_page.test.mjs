@@ -36,6 +36,30 @@ test('events add points once, and tell from where to ask again', () => {
     assert.deepEqual(data.curvePoints('test_loss'), []);
 });
 
+test('a run that an older reply tells of is not believed', async () => {
+    const data = new RunData('r', null);
+    const replies = [{ last_event: 7, status: 'finished' }, { last_event: 5, status: 'running' }];
+    data.get = async () => replies.shift();
+    await data.loadRun();
+    await data.loadRun();
+    assert.equal(data.run.status, 'finished');
+    data.learn({ last_event: 7, status: 'finished', name: 'later' });
+    assert.equal(data.run.name, 'later');
+});
+
+test('curves that are asked for again keep what events told meanwhile', async () => {
+    const data = new RunData('r', null);
+    data.apply(closedEvent(1, 9));
+    data.get = async () => {
+        data.apply(closedEvent(2, 8));
+        data.apply({ type: 'round_closed', at: null, data: { round: 2, metrics: { gamma: 0.5 } } });
+        return { items: [{ name: 'train_loss', round: 0, ordinal: null, value: 3 }, { name: 'train_loss', round: 1, ordinal: null, value: 2 }] };
+    };
+    await data.loadCurves();
+    assert.deepEqual(data.curvePoints('train_loss'), [[0, 3], [1, 2], [2, 8]]);
+    assert.deepEqual(data.curvePoints('gamma'), [[2, 0.5]]);
+});
+
 test('numbers of rounds come in order and leave out what is not there', () => {
     const data = new RunData('r', null);
     const item = (round, more) => ({ round, type: 'train', status: 'closed', outcome: 'completed', cells: [], ...more });
