@@ -1,9 +1,10 @@
 // What happened in a run, newest first, a page at a time: it holds one page, however long the run.
 import { api, apiPath } from './api.js';
 import { commandBox, curlLine } from './command.js';
-import { clear, coalesce, h, isolated } from './dom.js';
+import { clear, coalesce, enable, h, isolated } from './dom.js';
 import { eventTone, eventWords } from './event_words.js';
 import { fmtCount } from './format.js';
+import { reportBug } from './http.js';
 import { placeUrl } from './router.js';
 import { stateMark } from './states.js';
 import { timeNode } from './time.js';
@@ -31,7 +32,7 @@ export class RunLog {
         this.problem = h('p', { class: 'error-text', hidden: true });
         this.newest = this.button('Newest', () => this.show(null));
         this.newer = this.button('Newer', () => this.show(this.top + PAGE >= this.last ? null : this.top + PAGE));
-        this.older = this.button('Older', () => this.show((this.top ?? this.last) - PAGE));
+        this.older = this.button('Older', () => this.show(Math.max(1, (this.top ?? this.last) - PAGE)));
         this.draw = coalesce(() => this.paint(), 250, signal);
         this.node = h('section', { class: 'panel stack', 'aria-labelledby': 'run-log' },
             h('div', { class: 'row panel-head' }, h('h2', { id: 'run-log' }, 'Events'),
@@ -57,11 +58,17 @@ export class RunLog {
         try {
             const { items } = await api.get(apiPath('runs', this.runId, 'events'),
                 { query: { since: Math.max(0, end - PAGE), limit: PAGE }, signal: this.signal });
-            this.events = items.filter((e) => e.seq <= end).reverse();
+            if (top !== this.top)
+                return; // another page has been asked for meanwhile
+            const page = items.filter((e) => e.seq <= end).reverse();
+            // Following the newest, more may have come than was asked for.
+            const newer = top === null ? this.events.filter((e) => e.seq > end) : [];
+            this.events = [...newer, ...page].slice(0, PAGE);
             this.problem.hidden = true;
         } catch (error) {
-            if (this.signal.aborted)
+            if (this.signal.aborted || top !== this.top)
                 return;
+            reportBug(error);
             this.problem.hidden = false;
             this.problem.textContent = `The events could not be read: ${error.detail || error.message}`;
         }
@@ -80,9 +87,7 @@ export class RunLog {
         const first = this.events[0];
         const lowest = this.events[this.events.length - 1];
         this.range.textContent = first ? `${fmtCount(lowest.seq)} to ${fmtCount(first.seq)} of ${fmtCount(this.last)}` : 'none yet';
-        this.newest.disabled = this.top === null;
-        this.newer.disabled = this.top === null;
-        this.older.disabled = !lowest || lowest.seq <= 1;
+        enable([[this.newest, this.top !== null], [this.newer, this.top !== null], [this.older, Boolean(lowest) && lowest.seq > 1]]);
         this.placeItems();
     }
 

@@ -215,13 +215,14 @@ class DeviceView {
             ]),
             classes ? [h('h3', null, 'Examples by class'),
                 countBars(classes, { label: 'Examples by class', total: classes.reduce((sum, [, n]) => sum + n, 0) })] : null,
-            other.length > 0 ? [h('h3', null, 'Capabilities'), h('pre', { class: 'spec', tabindex: 0, 'aria-label': 'Capabilities' },
+            other.length > 0 ? [h('h3', null, 'Capabilities'), h('pre', { class: 'spec', tabindex: 0, role: 'group', 'aria-label': 'Capabilities' },
                 JSON.stringify(Object.fromEntries(other), null, 2))] : null,
         ];
     }
 
     // Its loss over the rounds of the run that is chosen, or of its newest, beside that of all devices.
     async showCourse() {
+        const { turn } = this;
         const run = this.run || this.tasks[0]?.run_id;
         if (!run) {
             this.chartPanel.hidden = true;
@@ -230,6 +231,8 @@ class DeviceView {
         const get = (device) => api.get(apiPath('runs', run, 'metrics'), { signal: this.ctx.signal,
             query: { name: 'train_loss', device, max_points: MOST_POINTS } });
         const [own, all] = await Promise.all([get(this.id), get('aggregate')]);
+        if (turn !== this.turn)
+            return;
         const ownPoints = own.items.map((p) => ({ ...p, ordinal: null }));
         const series = [['This device', ownPoints], ['All devices', all.items]]
             .map(([name, items]) => ({ name, points: byRound(curvesOf(items).get('train_loss') ?? []) }));
