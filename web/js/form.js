@@ -21,7 +21,7 @@ class SchemaForm {
     constructor(node, value, { onChange = () => {}, custom = {}, open = [] } = {}) {
         Object.assign(this, { root: node, isOpened: (name) => open.includes(name), current: value, onChange, custom, fields: new Map(), groups: new Map(), sections: new Map() });
         this.keep = new Set(['']);
-        this.errors = h('div', { class: 'note bad', role: 'alert', hidden: true });
+        this.errors = h('div', { class: 'note bad', role: 'alert', tabindex: -1, hidden: true });
         this.node = h('div', { class: 'stack' });
         const isSection = (p) => p.node.kind === 'object' || custom[p.name];
         const plain = node.properties.filter((p) => !isSection(p));
@@ -165,7 +165,7 @@ class SchemaForm {
         const places = firsts.map(({ field, text }) => this.showError(field, text));
         const first = places.find(Boolean);
         if (!this.errors.hidden)
-            this.errors.scrollIntoView({ block: 'center' });
+            this.errors.focus();
         else if (first)
             first.focus();
     }

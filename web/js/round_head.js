@@ -1,9 +1,10 @@
 // The top of a round's page: which it is, how it ended or what it waits for, its figures, its neighbours.
 import { copyButton } from './command.js';
-import { append, clear, h, icon, isolated, quantity } from './dom.js';
+import { h, icon, isolated, quantity } from './dom.js';
 import { fmtBytes, fmtCount, fmtDuration, fmtNumber, fmtPercent } from './format.js';
 import { placeUrl } from './router.js';
 import { stateBadge, stateMark } from './states.js';
+import { steady } from './steady.js';
 import { sinceNode, timeNode } from './time.js';
 
 export const roundState = (round) => (round.status === 'closed' ? round.outcome : round.status);
@@ -80,19 +81,14 @@ function modelLine(round) {
 
 export function roundHead() {
     const node = h('div', { class: 'stack' });
-    let known = '';
+    const draw = steady(node);
     let current = null;
     const copy = copyButton(() => current.aggregate_sha256, 'Copy the SHA-256');
     return {
         node,
         update(run, round, hasNext) {
             current = round;
-            const key = JSON.stringify([run.name, hasNext, round]);
-            if (key === known)
-                return;
-            known = key;
-            const focus = document.activeElement && node.contains(document.activeElement) ? document.activeElement.getAttribute('rel') : null;
-            append(clear(node),
+            draw(JSON.stringify([run.name, hasNext, round]), () => [
                 h('div', { class: 'head' },
                     h('div', null, h('p', { class: 'small' }, h('a', { href: '#/runs' }, 'Runs'), ' / ',
                         h('a', { href: placeUrl(['runs', run.id]) }, isolated(run.name || run.id))),
@@ -102,9 +98,8 @@ export function roundHead() {
                 h('div', { class: 'row', role: 'status' }, stateBadge(roundState(round)), round.type === 'train' ? outcomeFacts(round) : null),
                 noteNode(round),
                 h('dl', { class: 'facts plain' }, figureList(round)),
-                h('div', { class: 'row' }, modelLine(round), round.aggregate_sha256 ? copy : null));
-            if (focus && node.querySelector(`[rel=${focus}]`))
-                node.querySelector(`[rel=${focus}]`).focus({ preventScroll: true });
+                h('div', { class: 'row' }, modelLine(round), round.aggregate_sha256 ? copy : null),
+            ]);
         },
     };
 }

@@ -2,7 +2,7 @@
 
 import { api, apiPath } from './api.js';
 import { confirmDialog } from './confirm.js';
-import { h, icon } from './dom.js';
+import { h, icon, oneAtATime } from './dom.js';
 import { session } from './session.js';
 import { toast } from './toast.js';
 
@@ -59,17 +59,12 @@ export async function actOnRuns(runs, name) {
 
 function actionButton(run, name, onDone) {
     const { title, kind, icon: iconName } = RUN_ACTIONS[name];
-    const button = h('button', { type: 'button', class: ['button', kind], 'data-action': name }, icon(iconName), title);
-    button.addEventListener('click', async () => {
-        button.disabled = true;
+    const click = oneAtATime(async () => {
         const [changed] = await actOnRuns([run], name);
-        button.disabled = false;
         if (changed)
             onDone(changed);
-        else
-            button.focus();
     });
-    return button;
+    return h('button', { type: 'button', class: ['button', kind], 'data-action': name, on: { click } }, icon(iconName), title);
 }
 
 // The buttons for what this person may do to this run now; none for viewers. onDone(run): as it is afterwards.

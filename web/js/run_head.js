@@ -1,20 +1,13 @@
 // The top of a run's page: what it is, what it waits for, how far it is, what can be done.
 import { copyButton } from './command.js';
-import { append, clear, h, icon, isolated, quantity } from './dom.js';
+import { append, h, icon, isolated, quantity } from './dom.js';
 import { fmtCount, fmtDuration, fmtLoss, fmtNumber, fmtPercent, shortId } from './format.js';
 import { placeUrl } from './router.js';
 import { runActionButtons } from './run_actions.js';
 import { session } from './session.js';
 import { progressColour, runStatus, stateBadge } from './states.js';
+import { steady } from './steady.js';
 import { sinceNode, timeNode } from './time.js';
-
-// Bytes on the page change only where the text does: a selection and the focus outlast an update.
-function refill(node, key, ...children) {
-    if (node.dataset.key === key)
-        return;
-    node.dataset.key = key;
-    append(clear(node), ...children);
-}
 
 export function muWords(value) {
     if (value !== null && typeof value === 'object' && value.dynamic)
@@ -89,12 +82,25 @@ export function roundsDone(run) {
     return run.outcome === 'completed' ? run.num_rounds : Math.min(run.round, run.num_rounds);
 }
 
+function progressNodes(run) {
+    const done = roundsDone(run);
+    return [h('span', { class: 'num' }, `${fmtCount(done)} of ${fmtCount(run.num_rounds)} rounds`),
+        h('span', { class: 'bar-track' }, h('span', { class: 'bar-fill',
+            vars: { w: `${(100 * done) / run.num_rounds}%`, st: progressColour(run) } }))];
+}
+
+function actionNodes(run, onDone) {
+    return [runActionButtons(run, onDone),
+        session.can('run') ? h('a', { class: 'button', href: placeUrl('/runs/new', { clone: run.id }) }, 'Clone') : null,
+        h('a', { class: 'button', href: placeUrl('/compare', { runs: run.id }) }, 'Compare with…')];
+}
+
 export function runHead(onDone) {
     const parts = {
         title: h('h1', null), about: h('p', { class: 'small' }), actions: h('div', { class: 'row run-actions' }),
         reason: h('div', { role: 'status' }), progress: h('div', { class: 'run-progress' }), facts: h('dl', { class: 'facts' }),
-        copy: null,
     };
+    const draw = Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, steady(part)]));
     let id = '';
     const node = h('div', { class: 'stack run-head' },
         h('div', { class: 'head' }, h('div', null, h('p', { class: 'small' }, h('a', { href: '#/runs' }, 'Runs')), parts.title,
@@ -104,19 +110,13 @@ export function runHead(onDone) {
         node,
         update(run) {
             id = run.id;
-            refill(parts.title, run.name, isolated(run.name || `Run ${shortId(run.id)}`));
-            refill(parts.about, JSON.stringify([run.config, run.dataset]), aboutLine(run));
-            refill(parts.actions, `${run.status} ${session.role}`, runActionButtons(run, onDone),
-                session.can('run') ? h('a', { class: 'button', href: placeUrl('/runs/new', { clone: run.id }) }, 'Clone') : null,
-                h('a', { class: 'button', href: placeUrl('/compare', { runs: run.id }) }, 'Compare with…'));
-            refill(parts.reason, JSON.stringify([run.status, run.outcome, run.status_reason, run.nondeterminism]), reasonNode(run));
-            const done = roundsDone(run);
-            refill(parts.progress, `${done} ${run.num_rounds} ${progressColour(run)}`,
-                h('span', { class: 'num' }, `${fmtCount(done)} of ${fmtCount(run.num_rounds)} rounds`),
-                h('span', { class: 'bar-track' }, h('span', { class: 'bar-fill',
-                    vars: { w: `${(100 * done) / run.num_rounds}%`, st: progressColour(run) } })));
-            refill(parts.facts, JSON.stringify([run.metrics, run.population, run.model_version, run.started_at, run.finished_at]),
-                factsOf(run).map(([dt, dd]) => h('div', null, h('dt', null, dt), h('dd', null, dd))));
+            draw.title(run.name, () => isolated(run.name || `Run ${shortId(run.id)}`));
+            draw.about(JSON.stringify([run.config, run.dataset]), () => aboutLine(run));
+            draw.actions(`${run.status} ${session.role}`, () => actionNodes(run, onDone));
+            draw.reason(JSON.stringify([run.status, run.outcome, run.status_reason, run.nondeterminism]), () => reasonNode(run));
+            draw.progress(`${roundsDone(run)} ${run.num_rounds} ${progressColour(run)}`, () => progressNodes(run));
+            draw.facts(JSON.stringify([run.metrics, run.population, run.model_version, run.started_at, run.finished_at]),
+                () => factsOf(run).map(([dt, dd]) => h('div', null, h('dt', null, dt), h('dd', null, dd))));
         },
     };
 }

@@ -1,6 +1,6 @@
 // Above the table of runs: what is looked for, and what can be done with those that are selected.
 
-import { h, icon } from './dom.js';
+import { h, icon, oneAtATime } from './dom.js';
 import { go, placeUrl } from './router.js';
 import { actOnRuns, actionTitle, possibleActions } from './run_actions.js';
 import { RUN_FILTERS } from './run_row.js';
@@ -24,6 +24,7 @@ export function runFilter(value, onChange) {
             text.value = '';
             status.value = '';
             tell();
+            text.focus(); // what was pressed goes with it
         },
     };
 }
@@ -43,11 +44,11 @@ function compareButton(ids) {
 
 function actionButtons(rows, onClear, onChanged) {
     const can = session.can('run') ? new Set(rows.flatMap(possibleActions)) : new Set();
-    const act = (name) => async () => {
+    const act = (name) => oneAtATime(async () => {
         const changed = await actOnRuns(rows.filter((row) => possibleActions(row).includes(name)), name);
         if (changed.length)
             onChanged(changed);
-    };
+    });
     const names = ['start', 'resume', 'pause', 'stop'].filter((name) => can.has(name));
     const clone = session.can('run') && rows.length === 1
         ? [button('Clone', 'copy', () => go(placeUrl(['runs', 'new'], { clone: rows[0].id })))] : [];

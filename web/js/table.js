@@ -1,6 +1,6 @@
 // Tables that live: rows are kept by key, so focus, selection and the pointer's place outlast an update.
 
-import { append, clear, h, icon } from './dom.js';
+import { append, clear, enable, h, icon } from './dom.js';
 
 const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
 
@@ -50,7 +50,7 @@ function restoreFocus(place, rowsByKey) {
 
 class DataTable {
     // columns: {id, title, numeric, cell(row), sortValue(row), header, hint}; header: the cell names its row.
-    // select: {label(row), max}; empty: what stands where there are no rows; label: the table's name.
+    // select: {label(row)}; empty: what stands where there are no rows; label: the table's name.
     constructor({ columns, rows = [], key = (row) => row.id, sort = null, select = null, onSort, onSelect, label, empty,
         pageSize = 50 }) {
         Object.assign(this, { columns, key, sort, select, onSort, onSelect, pageSize, page: 0, rows: [] });
@@ -183,8 +183,7 @@ class DataTable {
         const words = count ? `${from + 1}–${Math.min(count, from + this.pageSize)} of ${count.toLocaleString('en')}` : '';
         if (text.textContent !== words)
             text.textContent = words;
-        back.disabled = this.page === 0;
-        next.disabled = from + this.pageSize >= count;
+        enable([[back, this.page > 0], [next, from + this.pageSize < count]]);
     }
 
     update(rows) {
