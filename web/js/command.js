@@ -57,7 +57,7 @@ export function copyButton(getText, label = 'Copy') {
 // update(text) changes what stands there.
 export function commandBox(text, label = 'Copy the command') {
     const code = h('code', null, text);
-    const node = h('div', { class: 'command' }, h('pre', { tabindex: 0, 'aria-label': 'Command' }, code),
+    const node = h('div', { class: 'command' }, h('pre', { tabindex: 0, role: 'group', 'aria-label': 'Command' }, code),
         copyButton(() => code.textContent, label));
     node.update = (next) => {
         if (code.textContent !== next)

@@ -85,7 +85,7 @@ export function runSpec(signal) {
             h('label', { class: 'check' }, all, 'Show the defaults, too')),
         changes, problem, box,
         h('details', null, h('summary', null, 'The whole spec as JSON'),
-            h('div', { class: 'command' }, h('pre', { tabindex: 0, 'aria-label': 'Spec' }, json), copyButton(text, 'Copy the spec'))),
+            h('div', { class: 'command' }, h('pre', { tabindex: 0, role: 'group', 'aria-label': 'Spec' }, json), copyButton(text, 'Copy the spec'))),
         h('details', null, h('summary', null, 'Submit the same again with curl'), command));
 
     async function loadRows() {

@@ -3,7 +3,7 @@ import { onThemeChange } from './chart_theme.js';
 import { h, pointerWatch } from './dom.js';
 import { layoutStrip, placeAt, placedCells, rowTop, ZOOMS } from './strip_layout.js';
 import { AXIS_HEIGHT, paintCursor, paintFrame, paintOverview, paintStrip, stripColours } from './strip_paint.js';
-import { stripControls, stripLegend } from './strip_parts.js';
+import { STRIP_MODES, stripControls, stripLegend } from './strip_parts.js';
 import { placeWords } from './strip_words.js';
 
 const STACK_HEIGHT = 200;
@@ -71,8 +71,9 @@ class RoundStrip {
 
     constructor(host, options) {
         this.#options = options;
-        this.#mode = options.mode ?? 'outcome';
-        this.#zoom = options.zoom ?? null;
+        // Both may come out of a link that anybody has written.
+        this.#mode = STRIP_MODES.some(([mode]) => mode === options.mode) ? options.mode : 'outcome';
+        this.#zoom = ZOOMS.includes(options.zoom) ? options.zoom : null;
         this.#controls = stripControls(this.#mode, {
             onMode: (mode) => this.#setMode(mode),
             onZoom: (by) => this.#zoomBy(by),

@@ -161,7 +161,7 @@ export class FleetView {
         const counts = statusCounts(this.devices);
         const workers = this.workers.size;
         const serving = this.devices.length - counts.revoked;
-        this.summary.textContent = `${fmtCount(serving)} devices of ${fmtCount(workers)} ${workers === 1 ? 'worker' : 'workers'}`;
+        this.summary.textContent = `${fmtCount(serving)} ${serving === 1 ? 'device' : 'devices'} of ${fmtCount(workers)} ${workers === 1 ? 'worker' : 'workers'}`;
         append(clear(this.statuses), DEVICE_STATUSES.map((s) => (
             h('div', null, h('dt', null, stateBadge(s)), h('dd', null, fmtCount(counts[s]))))));
         this.note.hidden = !this.isMore;

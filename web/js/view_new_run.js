@@ -5,7 +5,7 @@ import { commandBox, curlLine } from './command.js';
 import { h, icon, isolated } from './dom.js';
 import { schemaForm } from './form.js';
 import { fmtCount } from './format.js';
-import { ApiError } from './http.js';
+import { ApiError, reportBug } from './http.js';
 import { modelField } from './model_field.js';
 import { modelOfFacts } from './model_helper.js';
 import { prettyJson } from './pretty_json.js';
@@ -122,6 +122,7 @@ class NewRun {
     }
 
     changed(spec, path) {
+        keepDraft(spec);
         if (path[0] === 'strategy' && this.nameOfStrategy(spec) !== this.strategyName)
             this.switchStrategy();
         else
@@ -142,6 +143,7 @@ class NewRun {
         this.form.set(spec);
         this.form.replace(['strategy', 'params'], params);
         this.form.setHint(['strategy', 'name'], this.strategies.find((s) => s.name === this.strategyName)?.description || '');
+        keepDraft(spec);
         this.showSpec(spec);
     }
 
@@ -151,7 +153,6 @@ class NewRun {
         this.setJsonError(null);
         this.command.update(curlLine('POST', '/api/v1/runs', spec));
         this.submitButton.lastChild.textContent = spec.autostart === false ? 'Create the run' : 'Start the run';
-        keepDraft(spec);
     }
 
     writeJson(spec) {
@@ -196,7 +197,8 @@ class NewRun {
             const run = await api.post('/api/v1/runs', spec);
             keepDraft(null);
             toast(run.status === 'pending' ? 'The run is made; start it when you like.' : 'The run is submitted.');
-            go(placeUrl(['runs', run.id]));
+            if (!this.ctx.signal.aborted)
+                go(placeUrl(['runs', run.id]));
         } catch (error) {
             this.submitButton.disabled = false;
             this.showRefusal(error);
@@ -204,6 +206,7 @@ class NewRun {
     }
 
     showRefusal(error) {
+        reportBug(error);
         const field = error instanceof ApiError && error.field ? error.field.split('.') : [];
         this.form.showErrors([{ field, text: error.detail || error.message }]);
     }
