@@ -148,6 +148,11 @@ def test_stopping_asks_first(lab, page):
     page.click("button", "Cancel", within=page.find("dialog"))
     assert lab.run(run["id"])["status"] == "pending"
     page.click("button", "Stop")
+    page.find("dialog")
+    page.js("location.hash = '#/runs'")
+    page.until(lambda: not page.has("dialog"), "the question to go with its page")
+    page.js("history.back()")
+    page.click("button", "Stop")
     page.click("button", "Stop the run", within=page.find("dialog"))
     page.until_text("stopped")
     assert lab.run(run["id"])["outcome"] == "stopped"

@@ -79,6 +79,8 @@ def test_from_signing_in_to_a_stopped_run_by_keyboard_alone(lab, page):
     page.keys(browser.Keys.ENTER)
     page.until(lambda: lab.run(run)["outcome"] == "stopped", "the run to be stopped")
     page.until_text("stopped")
+    page.until(lambda: not page.has("button", "Stop"), "the button to go")
+    assert page.js("return document.activeElement.closest('.run-actions') !== null"), "the focus is lost with the button"
 
 
 def test_a_dark_system_makes_a_dark_page(lab, page):

@@ -1,7 +1,7 @@
 // The REST API with the session's token. A 401 ends the session: the sign-in says why, and comes back here.
 
 import { ApiError, readJson, request, unreadable, withQuery } from './http.js';
-import { endSession, session } from './session.js';
+import { endIfRefused, session } from './session.js';
 
 const PAGE_OF_ALL = 500;
 
@@ -10,9 +10,7 @@ export async function call(method, path, options, read = readJson) {
     try {
         return await request(method, withQuery(path, options.query), { ...options, token }, read);
     } catch (error) {
-        // Another session may have begun meanwhile: only this one's token is spent.
-        if (error instanceof ApiError && error.status === 401 && token === session.token)
-            endSession(error);
+        endIfRefused(error, token);
         throw error;
     }
 }

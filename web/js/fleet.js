@@ -80,6 +80,9 @@ export function runsOfDevices(devices) {
     return devices.flatMap((device) => (device.open_tasks ?? []).map((task) => task.run_id));
 }
 
+// Events of the fleet may come many at a time.
+export const FLEET_RENEW_MS = 2000;
+
 // How long to wait before asking again: however many pages are open, the server has better things to do.
 export function gentlePause(tookMs, least = 5000, most = 300000) {
     return Math.min(most, Math.max(least, tookMs * 400));

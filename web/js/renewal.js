@@ -26,3 +26,37 @@ export function renewal(f, ms, signal, onError = () => {}) {
     signal.addEventListener('abort', () => clearTimeout(timer));
     return ask;
 }
+
+// What changes without an event is looked at again after a while, as long as somebody looks at the page. → again(ms): load() once
+// more after so long; load calls it when it is done. A load that fails is tried again: the badge says that the server is away.
+export function lookAgain(load, signal) {
+    let timer = 0;
+    let pause = 5000;
+    let isDue = false;
+    const arm = () => {
+        clearTimeout(timer);
+        if (!signal.aborted)
+            timer = setTimeout(look, pause);
+    };
+    const look = async () => {
+        isDue = document.hidden;
+        if (isDue)
+            return;
+        try {
+            await load();
+        } catch (error) {
+            reportBug(error);
+            arm();
+        }
+    };
+    const onVisibility = () => isDue && look();
+    document.addEventListener('visibilitychange', onVisibility);
+    signal.addEventListener('abort', () => {
+        clearTimeout(timer);
+        document.removeEventListener('visibilitychange', onVisibility);
+    });
+    return (ms) => {
+        pause = ms;
+        arm();
+    };
+}

@@ -3,8 +3,10 @@ import { api, apiPath } from './api.js';
 import { commandBox, curlLine } from './command.js';
 import { clear, h, icon } from './dom.js';
 import { fmtBytes } from './format.js';
+import { renewal } from './renewal.js';
 import { fileName, saveBlob, saveButton } from './save.js';
 
+const MODELS_MS = 5000; // a version may come each round
 const SAFETENSORS = 'application/vnd.safetensors';
 
 function fileRow(title, text, ...children) {
@@ -60,14 +62,8 @@ export function runFiles(runId, signal) {
                 new Blob([`${JSON.stringify(run.spec, null, 2)}\n`], { type: 'application/json' }), name('-spec.json')) } },
             icon('download'), 'Download spec'), spec));
 
-    async function loadModels() {
-        try {
-            const models = await api.all(apiPath('runs', runId, 'models'), { max: 100, signal });
-            picker.update(models);
-        } catch {
-            // The list stays as it was; "latest" always works, and what does not is told when it is pressed.
-        }
-    }
+    // Where it does not come the list stays as it was; "latest" always works, and what does not is told when it is pressed.
+    const askModels = renewal(async () => picker.update(await api.all(apiPath('runs', runId, 'models'), { max: 100, signal })), MODELS_MS, signal);
 
     return {
         node,
@@ -77,7 +73,7 @@ export function runFiles(runId, signal) {
             metrics.update(curlLine('GET', metricsPath, undefined, { accept: 'text/csv', output: name('-metrics.csv') }));
             model.update(curlLine('GET', weightsPath(), undefined, { output: weightsName() }));
             if (isNew)
-                loadModels();
+                askModels();
         },
     };
 }

@@ -2,7 +2,7 @@
 import { append, clear, h, icon } from './dom.js';
 import { fmtBytes } from './format.js';
 import { authorized, fetchReply, isAbort } from './http.js';
-import { session } from './session.js';
+import { endIfRefused, session } from './session.js';
 import { toast } from './toast.js';
 
 const KEEP_MS = 60000;
@@ -26,7 +26,11 @@ export function saveBlob(blob, name) {
 
 // As many minutes as it takes: a model may be large. onBytes(received so far).
 async function fetchBlob(path, accept, signal, onBytes) {
-    const response = await fetchReply(path, { headers: authorized(session.token, { Accept: accept }), signal });
+    const { token } = session;
+    const response = await fetchReply(path, { headers: authorized(token, { Accept: accept }), signal }).catch((error) => {
+        endIfRefused(error, token);
+        throw error;
+    });
     const reader = response.body.getReader();
     const pieces = [];
     let size = 0;

@@ -90,6 +90,12 @@ export function endSession(reason) {
     onChange();
 }
 
+// A token that the server does not take any more ends its session, unless another has begun meanwhile.
+export function endIfRefused(error, token) {
+    if (error.status === 401 && token === session.token)
+        endSession(error);
+}
+
 export function signOut() {
     endSession(null);
 }

@@ -83,6 +83,8 @@ class Shell {
             this.leave.abort();
         this.leave = new AbortController();
         this.header.live.set(null);
+        // A question about what is left is no question any more.
+        document.querySelectorAll('dialog[open]').forEach((dialog) => dialog.close());
         return clear(this.main);
     }
 

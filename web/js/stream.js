@@ -1,7 +1,7 @@
 // An event stream that outlives its connections: no gap, no event twice.
 
 import { authorized, fetchReply, isAbort, pauseBefore, reportBug, unreadable } from './http.js';
-import { endSession, session } from './session.js';
+import { endIfRefused, session } from './session.js';
 import { createSseParser } from './sse.js';
 import { serverNow } from './time.js';
 
@@ -133,8 +133,8 @@ class EventStream {
             if (this.connection === mine)
                 await this.read(response, mine);
         } catch (error) {
-            if (this.connection === mine && error.status === 401 && token === session.token)
-                endSession(error);
+            if (this.connection === mine)
+                endIfRefused(error, token);
             why = isAbort(error) ? null : error;
         }
         if (performance.now() - mine.openedAt > STEADY_MS)

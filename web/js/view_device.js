@@ -3,11 +3,12 @@ import { api, apiPath } from './api.js';
 import { confirmDialog } from './confirm.js';
 import { lineChart } from './charts.js';
 import { countBars, labelTags, speedNode, taskLink, workerLink } from './device_cells.js';
-import { append, clear, coalesce, h, isolated, quantity } from './dom.js';
-import { classCounts, gentlePause, runsOfDevices } from './fleet.js';
+import { append, clear, h, isolated, quantity } from './dom.js';
+import { FLEET_RENEW_MS, classCounts, gentlePause, runsOfDevices } from './fleet.js';
 import { fmtCount, fmtDuration, fmtLoss, shortId } from './format.js';
 import { curlDetails, factList, pressButton, titledSection } from './parts.js';
 import { setQuery } from './router.js';
+import { lookAgain, renewal } from './renewal.js';
 import { RunNames } from './run_names.js';
 import { curvesOf, byRound } from './series.js';
 import { session } from './session.js';
@@ -74,12 +75,10 @@ class DeviceView {
             empty: 'It has had no such task yet. A run selects it when its turn comes.' });
         this.makePage();
         ctx.host.append(loading());
-        this.refresh = coalesce(() => this.renew(), 2000, ctx.signal);
+        this.again = lookAgain(() => this.load(), ctx.signal);
+        this.refresh = renewal(() => this.load(), FLEET_RENEW_MS, ctx.signal);
         ctx.follow({ load: () => this.load(), onEvent: (event) => this.concerns(event) && this.refresh() });
-        ctx.signal.addEventListener('abort', () => {
-            clearTimeout(this.timer);
-            this.chart?.destroy();
-        });
+        ctx.signal.addEventListener('abort', () => this.chart?.destroy());
     }
 
     concerns({ type, data }) {
@@ -111,6 +110,7 @@ class DeviceView {
         try {
             await this.load();
         } catch (error) {
+            this.again(FLEET_RENEW_MS);
             if (!this.ctx.signal.aborted)
                 toast(`The history could not be loaded: ${error.detail ?? error.message}`, 'bad');
         }
@@ -132,26 +132,10 @@ class DeviceView {
         if (turn !== this.turn) {
             return; // another run or kind of work has been chosen meanwhile
         }
-        Object.assign(this, { device, tasks, worker, pause });
+        Object.assign(this, { device, tasks, worker });
         this.show();
         await this.showCourse();
-        this.schedule();
-    }
-
-    schedule() {
-        clearTimeout(this.timer);
-        if (!this.ctx.signal.aborted)
-            this.timer = setTimeout(() => this.renew(), this.pause ?? 5000);
-    }
-
-    async renew() {
-        try {
-            if (!document.hidden)
-                await this.load();
-        } catch {
-            // The badge says that the connection is lost; what is shown stays.
-        }
-        this.schedule();
+        this.again(pause);
     }
 
     show() {

@@ -1,13 +1,14 @@
 // The fleet: all devices, how fast each is for the data it has, and the workers they live in.
 import { api } from './api.js';
 import { countBars, deviceColumns, speedText, workerColumns } from './device_cells.js';
-import { append, clear, coalesce, h, isolated } from './dom.js';
+import { append, clear, h, isolated } from './dom.js';
 import {
-    DEVICE_STATUSES, countTexts, fleetFilter, gentlePause, labelCounts, passesFilter, runsOfDevices, speedPoints, statusCounts,
+    DEVICE_STATUSES, FLEET_RENEW_MS, countTexts, fleetFilter, gentlePause, labelCounts, passesFilter, runsOfDevices, speedPoints, statusCounts,
 } from './fleet.js';
 import { fmtCount } from './format.js';
 import { pressButton, titledSection } from './parts.js';
 import { go, placeUrl, setQuery } from './router.js';
+import { lookAgain, renewal } from './renewal.js';
 import { RunNames } from './run_names.js';
 import { scatter } from './scatter.js';
 import { emptyState, loading, stateBadge } from './states.js';
@@ -27,7 +28,7 @@ function statusChoices(counts) {
 
 export class FleetView {
     constructor(ctx) {
-        Object.assign(this, { ctx, filter: fleetFilter(ctx.query), devices: [], workers: new Map(), pause: 5000, turn: 0 });
+        Object.assign(this, { ctx, filter: fleetFilter(ctx.query), devices: [], workers: new Map(), turn: 0 });
         this.runNames = new RunNames(ctx.signal);
         const sort = /^(\w+)\.(asc|desc)$/.exec(ctx.query.sort ?? '');
         this.table = dataTable({
@@ -40,11 +41,9 @@ export class FleetView {
         this.makePage();
         ctx.host.append(loading());
         ctx.follow({ load: () => this.load(), onEvent: (event) => FLEET_EVENTS.test(event.type) && this.refresh() });
-        this.refresh = coalesce(() => this.renew(), 2000, ctx.signal);
-        ctx.signal.addEventListener('abort', () => {
-            clearTimeout(this.timer);
-            this.plot.destroy();
-        });
+        this.again = lookAgain(() => this.load(), ctx.signal);
+        this.refresh = renewal(() => this.load(), FLEET_RENEW_MS, ctx.signal);
+        ctx.signal.addEventListener('abort', () => this.plot.destroy());
     }
 
     makePage() {
@@ -106,7 +105,7 @@ export class FleetView {
             api.all('/api/v1/devices', { signal, max: MOST_DEVICES }),
             api.all('/api/v1/workers', { signal, max: MOST_DEVICES }),
         ]);
-        this.pause = gentlePause(performance.now() - begin);
+        const pause = gentlePause(performance.now() - begin);
         await this.runNames.learn(runsOfDevices(devices));
         if (turn !== this.turn) {
             return; // a later look has been taken meanwhile
@@ -115,27 +114,7 @@ export class FleetView {
         this.isMore = devices.isMore;
         this.workers = new Map(workers.map((w) => [w.id, w]));
         this.show();
-        this.schedule();
-    }
-
-    // Presence and speed change without an event.
-    schedule() {
-        clearTimeout(this.timer);
-        if (!this.ctx.signal.aborted)
-            this.timer = setTimeout(() => this.renew(), this.pause);
-    }
-
-    async renew() {
-        if (document.hidden) {
-            this.schedule();
-            return;
-        }
-        try {
-            await this.load();
-        } catch {
-            // The badge says that the connection is lost; what is shown stays, and the next time will do.
-            this.schedule();
-        }
+        this.again(pause);
     }
 
     show() {
@@ -159,7 +138,7 @@ export class FleetView {
 
     showSummary() {
         const counts = statusCounts(this.devices);
-        const workers = this.workers.size;
+        const workers = [...this.workers.values()].filter((w) => w.status !== 'revoked').length;
         const serving = this.devices.length - counts.revoked;
         this.summary.textContent = `${fmtCount(serving)} ${serving === 1 ? 'device' : 'devices'} of ${fmtCount(workers)} ${workers === 1 ? 'worker' : 'workers'}`;
         append(clear(this.statuses), DEVICE_STATUSES.map((s) => (

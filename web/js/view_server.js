@@ -2,8 +2,10 @@
 import { api } from './api.js';
 import { append, clear, h, quantity, svgEl } from './dom.js';
 import { fmtBytes, fmtCount, fmtDuration, fmtNumber } from './format.js';
+import { reportBug } from './http.js';
 import { curlDetails, titledSection } from './parts.js';
 import { parseProm } from './prom.js';
+import { lookAgain } from './renewal.js';
 import { buildFacts, keepFacts, routeFacts, serverFacts } from './server_facts.js';
 import { sparkline } from './sparkline.js';
 import { loading, stateBadge } from './states.js';
@@ -93,13 +95,8 @@ class ServerView {
             sort: { id: 'rate', dir: 'desc' }, empty: 'No request yet.' });
         this.makePage();
         ctx.host.append(loading());
-        this.visible = () => document.hidden || this.look();
-        document.addEventListener('visibilitychange', this.visible);
-        ctx.signal.addEventListener('abort', () => {
-            clearTimeout(this.timer);
-            document.removeEventListener('visibilitychange', this.visible);
-        });
-        this.look();
+        this.again = lookAgain(() => this.look(), ctx.signal);
+        this.again(0);
     }
 
     makePage() {
@@ -116,22 +113,17 @@ class ServerView {
     }
 
     async look() {
-        clearTimeout(this.timer);
-        const { ctx } = this;
-        if (ctx.signal.aborted || document.hidden) {
-            return; // it goes on when somebody looks again
-        }
+        const { signal } = this.ctx;
         try {
-            const { signal } = ctx;
             const [text, health] = await Promise.all([api.text('/metrics', 'text/plain', { signal }), this.askHealth()]);
             this.take(parseProm(text), health);
         } catch (error) {
-            if (ctx.signal.aborted)
+            if (signal.aborted)
                 return;
+            reportBug(error);
             this.lost(error);
         }
-        if (!ctx.signal.aborted)
-            this.timer = setTimeout(() => this.look(), this.history.length > 1 ? LOOK_MS : FIRST_LOOK_MS);
+        this.again(this.history.length > 1 ? LOOK_MS : FIRST_LOOK_MS);
     }
 
     // Each of the two says itself what is wrong.

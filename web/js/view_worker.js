@@ -2,10 +2,11 @@
 import { api, apiPath } from './api.js';
 import { confirmDialog } from './confirm.js';
 import { deviceColumns } from './device_cells.js';
-import { append, clear, coalesce, h, isolated } from './dom.js';
-import { gentlePause, runsOfDevices, statusCounts } from './fleet.js';
+import { append, clear, h, isolated } from './dom.js';
+import { FLEET_RENEW_MS, gentlePause, runsOfDevices, statusCounts } from './fleet.js';
 import { fmtBytes, fmtCount, fmtNumber, shortId } from './format.js';
 import { curlDetails, factList, pressButton, titledSection } from './parts.js';
+import { lookAgain, renewal } from './renewal.js';
 import { RunNames } from './run_names.js';
 import { session } from './session.js';
 import { loading, stateBadge } from './states.js';
@@ -47,10 +48,10 @@ class WorkerView {
         this.page = [this.head, this.facts,
             titledSection('worker-devices', 'Devices', [this.count, this.table.node]), curlDetails(apiPath('workers', this.id))];
         ctx.host.append(loading());
-        this.refresh = coalesce(() => this.renew(), 2000, ctx.signal);
+        this.again = lookAgain(() => this.load(), ctx.signal);
+        this.refresh = renewal(() => this.load(), FLEET_RENEW_MS, ctx.signal);
         const concerns = ({ type, data }) => data?.worker_id === this.id || type.startsWith('device_');
         ctx.follow({ load: () => this.load(), onEvent: (event) => concerns(event) && this.refresh() });
-        ctx.signal.addEventListener('abort', () => clearTimeout(this.timer));
     }
 
     async load() {
@@ -66,25 +67,9 @@ class WorkerView {
         if (turn !== this.turn) {
             return; // a later look has been taken meanwhile
         }
-        Object.assign(this, { worker, devices, pause });
+        Object.assign(this, { worker, devices });
         this.show();
-        this.schedule();
-    }
-
-    schedule() {
-        clearTimeout(this.timer);
-        if (!this.ctx.signal.aborted)
-            this.timer = setTimeout(() => this.renew(), this.pause ?? 5000);
-    }
-
-    async renew() {
-        try {
-            if (!document.hidden)
-                await this.load();
-        } catch {
-            // The badge says that the connection is lost; what is shown stays.
-        }
-        this.schedule();
+        this.again(pause);
     }
 
     show() {

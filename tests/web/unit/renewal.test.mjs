@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { coalesce, oneAtATime } from '../../../web/js/dom.js';
 import { Follower } from '../../../web/js/follower.js';
 import { ApiError } from '../../../web/js/http.js';
-import { renewal } from '../../../web/js/renewal.js';
+import { lookAgain, renewal } from '../../../web/js/renewal.js';
 import { openStream } from '../../../web/js/stream.js';
 
 const listeners = {};
@@ -101,6 +101,32 @@ test('what will not pass is told, once', async () => {
     await sleep(40);
     assert.deepEqual(told, [404]);
     end.abort();
+});
+
+test('what has no events is looked at again while the page is, also after it failed, and at once when one comes back', async (t) => {
+    const end = new AbortController();
+    t.after(() => end.abort());
+    let looks = 0;
+    const again = lookAgain(async () => {
+        looks += 1;
+        if (looks === 2)
+            throw away();
+        again(5);
+    }, end.signal);
+    again(0);
+    await until(() => looks >= 4);
+    page.hidden = true;
+    await sleep(30);
+    const before = looks;
+    await sleep(30);
+    assert.equal(looks, before);
+    page.hidden = false;
+    listeners.visibilitychange();
+    await until(() => looks > before);
+    end.abort();
+    const last = looks;
+    await sleep(30);
+    assert.equal(looks, last);
 });
 
 // Connections that give these events, the first of them when told to.
