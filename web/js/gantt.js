@@ -11,7 +11,7 @@ const SHAPES = {
     wait: [9, 2], download: [4.5, 11], queue: [9, 2], train: [2, 16], upload: [6, 8], busy: [4.5, 11],
 };
 
-export const PHASE_WORDS = {
+const PHASE_WORDS = {
     wait: 'waited to be claimed',
     download: 'downloaded the model',
     queue: 'waited for a free thread of its worker',
@@ -68,6 +68,6 @@ export function ganttLegend() {
             svgEl('rect', { class: `bar-${phase}`, x: 1, y: SHAPES[phase][0], width: 26, height: SHAPES[phase][1] })), text);
     const mark = h('li', null, svgEl('svg', { class: 'gantt', viewBox: `0 0 8 ${HIGH}`, width: 8, height: HIGH, 'aria-hidden': 'true' },
         svgEl('path', { class: 'gantt-mark', d: `M4 0V${HIGH}` })), 'deadline');
-    return h('ul', { class: 'gantt-legend', 'aria-label': 'Legend of the times' },
+    return h('ul', { class: 'legend gantt-legend', 'aria-label': 'Legend of the times' },
         item('wait', 'waits'), item('download', 'downloads'), item('train', 'works'), item('upload', 'uploads'), mark);
 }

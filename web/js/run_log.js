@@ -17,7 +17,7 @@ function eventItem(event, runId) {
     const round = event.data && Number.isInteger(event.data.round) ? event.data.round : null;
     return h('li', { 'data-type': event.type },
         h('span', { class: 'num muted log-seq' }, fmtCount(event.seq)), timeNode(event.at), tone ? stateMark(tone) : h('span'),
-        round === null ? h('span', null, text) : h('a', { class: 'plain', href: placeUrl(['runs', runId, 'rounds', round]) }, text));
+        round === null ? h('span', null, text) : h('a', { href: placeUrl(['runs', runId, 'rounds', round]) }, text));
 }
 
 export class RunLog {

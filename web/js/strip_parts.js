@@ -3,7 +3,7 @@ import { h, svgEl } from './dom.js';
 import { markPath } from './strip_paint.js';
 import { STATE_WORDS } from './strip_words.js';
 
-export const STRIP_MODES = [
+const STRIP_MODES = [
     ['outcome', 'by outcome'],
     ['device', 'by device number'],
     ['lanes', 'a lane for each device'],
@@ -21,7 +21,7 @@ function legendCell(state) {
 
 export function stripLegend() {
     const items = Object.entries(STATE_WORDS).filter(([state]) => state !== 'cancelled');
-    return h('ul', { class: 'strip-legend', 'aria-label': 'Legend' },
+    return h('ul', { class: 'legend', 'aria-label': 'Legend' },
         items.map(([state, words]) => h('li', { title: words }, legendCell(state), state)));
 }
 

@@ -61,7 +61,7 @@ const GLANCES = [
 
 function waitingTag() {
     const title = 'Its time says how long it waited, not how quick the server is';
-    return h('span', { class: 'tag', title }, 'waits on purpose');
+    return h('span', { class: 'tag waits-tag', title }, 'waits on purpose');
 }
 
 const ROUTE_COLUMNS = [
