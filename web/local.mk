@@ -57,6 +57,7 @@ WEB_JS = \
 	web/js/chart_theme.js \
 	web/js/chart_config.js \
 	web/js/chart_table.js \
+	web/js/chart_files.js \
 	web/js/chart_figure.js \
 	web/js/chart_lib.js \
 	web/js/charts.js \

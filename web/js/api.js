@@ -5,7 +5,7 @@ import { endIfRefused, session } from './session.js';
 
 const PAGE_OF_ALL = 500;
 
-export async function call(method, path, options, read = readJson) {
+async function call(method, path, options, read = readJson) {
     const { token } = session;
     try {
         return await request(method, withQuery(path, options.query), { ...options, token }, read);
@@ -30,10 +30,8 @@ async function callOnce(method, path, body, options) {
 export const api = {
     get: (path, options = {}) => call('GET', path, options),
     post: (path, body, options = {}) => callOnce('POST', path, body, options),
-    patch: (path, body, options = {}) => call('PATCH', path, { ...options, body }),
     del: (path, options = {}) => call('DELETE', path, options),
     text: (path, accept, options = {}) => call('GET', path, { ...options, accept }, (r) => r.text()),
-    blob: (path, options = {}) => call('GET', path, { ...options, accept: '*/*' }, (r) => r.blob()),
 
     // The items of all pages, `max` at most; isMore says whether there are others.
     async all(path, { query, max = 1000, signal } = {}) {

@@ -1,11 +1,12 @@
-// The figure around a chart: title, legend, plot, notes, values.
+// The figure around a chart: title, legend, plot, notes, values, files.
 import { dashOf } from './chart_svg.js';
 import { chartTable } from './chart_table.js';
-import { clear, h, isolated, svgEl } from './dom.js';
+import { append, clear, h, isolated, svgEl } from './dom.js';
 import { bandText, xText } from './chart_config.js';
 import { valueText } from './scales.js';
 
-export function chartFigure(host) {
+// files: of chartFiles. areFilesShown: below the plot, else with the values.
+export function chartFigure(host, files, areFilesShown) {
     const parts = {
         title: h('span', { class: 'chart-title' }),
         about: h('p', { class: 'chart-about muted small' }),
@@ -13,13 +14,15 @@ export function chartFigure(host) {
         canvas: h('canvas', { role: 'img' }),
         line: h('div', { class: 'chart-cursor', hidden: true }),
         empty: h('p', { class: 'chart-empty muted' }),
-        note: h('p', { class: 'chart-note muted small' }),
+        note: h('p', { class: 'muted small' }),
         spoken: h('p', { class: 'unseen', 'aria-live': 'polite' }),
-        table: chartTable(),
+        files,
+        table: chartTable(areFilesShown ? null : files.node),
     };
     parts.plot = h('div', { class: 'chart-plot', tabindex: 0, role: 'application' }, parts.canvas, parts.line);
     parts.figure = h('figure', { class: 'chart' },
-        h('figcaption', null, parts.title, parts.legend, parts.about), parts.plot, parts.empty, parts.note, parts.spoken, parts.table.node);
+        h('figcaption', null, parts.title, parts.legend, parts.about), parts.plot, parts.empty, parts.note, parts.spoken);
+    append(parts.figure, areFilesShown ? files.node : null, parts.table.node);
     host.append(parts.figure);
     return parts;
 }

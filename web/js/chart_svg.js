@@ -2,7 +2,7 @@
 import { chartAxes, gapNote, isShown } from './scales.js';
 
 const FONT = 'system-ui, -apple-system, &quot;Segoe UI&quot;, Roboto, &quot;Helvetica Neue&quot;, Arial, sans-serif';
-export const DASHES = [[], [6, 4], [2, 3]];
+const DASHES = [[], [6, 4], [2, 3]];
 
 function xmlText(text) {
     const named = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };

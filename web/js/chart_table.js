@@ -30,11 +30,11 @@ function fillTable(box, { title, x = {}, y = {}, series }) {
         h('caption', { class: 'unseen' }, `Values of: ${title}`), h('thead', null, head), h('tbody', null, body)));
 }
 
-// node: a <details>; update(options) renews it where it is open.
-export function chartTable() {
+// node: a <details> that holds the table and what stands above it; update(options) renews it where it is open.
+export function chartTable(above) {
     const box = h('div', { class: 'table-box chart-values', tabindex: 0, role: 'group', 'aria-label': 'Values' });
-    const summary = h('summary', null, 'Values');
-    const node = h('details', { class: 'chart-details' }, summary, box);
+    const summary = h('summary', null, above ? 'Values and files' : 'Values');
+    const node = h('details', { class: 'chart-details' }, summary, above, box);
     let current = null;
     const renew = () => {
         if (node.open && current)

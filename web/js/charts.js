@@ -1,12 +1,13 @@
 // Line charts: a figure whose plot the keyboard can walk through, that follows the theme, and has a table of its values.
 import { chartColours, onThemeChange } from './chart_theme.js';
 import { chartConfig } from './chart_config.js';
+import { chartFiles } from './chart_files.js';
 import { chartFigure, chartMissing, chartReadout, chartSummary, drawLegend } from './chart_figure.js';
 import { loadChartLibrary } from './chart_lib.js';
 import { chartSvg } from './chart_svg.js';
 import { h, pointerWatch } from './dom.js';
 import { chartAxes, gapNote } from './scales.js';
-import { hasFinite, unionOfX } from './series.js';
+import { hasFinite, toCsv, unionOfX } from './series.js';
 
 const PNG_SCALE = 2;
 const CHART_KEYS = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity };
@@ -41,8 +42,8 @@ class LineChart {
     #hasMoved = pointerWatch();
 
     constructor(host, options) {
-        this.#parts = chartFigure(host);
         this.#options = options;
+        this.#parts = chartFigure(host, chartFiles(this, () => this.#options.file.name), options.file.isShown);
         const { plot } = this.#parts;
         plot.addEventListener('pointermove', (event) => this.#onPointer(event));
         plot.addEventListener('pointerleave', () => this.#moveTo(null));
@@ -101,6 +102,10 @@ class LineChart {
         return this.#xs;
     }
 
+    toCsv() {
+        return toCsv(this.#options.series, this.#options.file.x);
+    }
+
     toSvg(size) {
         return chartSvg(this.#shown(), chartColours(), size);
     }
@@ -129,7 +134,7 @@ class LineChart {
     }
 
     #showText() {
-        const { title, about, canvas, plot, note, empty, legend, table, figure } = this.#parts;
+        const { title, about, canvas, plot, note, empty, legend, table, files, figure } = this.#parts;
         const options = this.#options;
         const isEmpty = !options.series.some((one) => hasFinite(one.points));
         title.textContent = options.title;
@@ -148,6 +153,8 @@ class LineChart {
         drawLegend(legend, options.series, this.#hidden, (name) => this.#toggle(name));
         this.#xs = null;
         table.update(options);
+        files.update(options);
+        files.node.hidden = isEmpty;
     }
 
     #toggle(name) {
@@ -265,9 +272,10 @@ class LineChart {
 }
 
 // options: {title, about, x and y: {title, fmt, tick, include: [numbers that the axis shows]}, series: [{name,
-// points: [[x, y]], band: [[x, low, high]], dash}], log, height, emptyText, onCursor(x or null), onPick(x)}. Points
+// points: [[x, y]], band: [[x, low, high]], dash}], log, height, emptyText, file: {name: of what is saved, x: what a
+// CSV calls x, isShown: its buttons stand below the chart, not with the values}, onCursor(x or null), onPick(x)}. Points
 // ascend by x; y may be NaN or infinite. fmt writes a value, tick (where the plain number is not good enough) a number
-// beside an axis. Answers {node, update(options), setCursor(x), destroy(), toPng(size), toSvg(size)}.
+// beside an axis. Answers {node, update(options), setCursor(x), destroy()}.
 export function lineChart(host, options) {
     return new LineChart(host, options);
 }

@@ -6,7 +6,7 @@ import { placeUrl } from './router.js';
 import { stateBadge } from './states.js';
 import { timeNode } from './time.js';
 
-export function deviceLink(device) {
+function deviceLink(device) {
     const name = device.name || shortId(device.id);
     return h('a', { class: 'device-name', href: placeUrl(['devices', device.id]), title: name }, isolated(name));
 }

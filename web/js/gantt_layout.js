@@ -1,6 +1,6 @@
 // When each task of a round waited, downloaded, trained and uploaded.
 
-export const PHASES = ['wait', 'download', 'queue', 'train', 'upload'];
+const PHASES = ['wait', 'download', 'queue', 'train', 'upload'];
 
 const ms = (iso) => (iso ? Date.parse(iso) : NaN);
 

@@ -7,7 +7,7 @@ import { stateBadge, stateMark } from './states.js';
 import { steady } from './steady.js';
 import { sinceNode, timeNode } from './time.js';
 
-export const roundState = (round) => (round.status === 'closed' ? round.outcome : round.status);
+const roundState = (round) => (round.status === 'closed' ? round.outcome : round.status);
 
 function neighbour(run, n, text, iconName, isThere) {
     const label = `${text} round`;

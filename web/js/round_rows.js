@@ -27,7 +27,7 @@ function evaluateFigures(report) {
 }
 
 // What outliers are looked for in.
-export const WATCHED = {
+const WATCHED = {
     train: ['duration', 'speed', 'loss_after', 'gamma', 'update_norm'],
     evaluate: ['duration', 'train_loss', 'test_loss', 'accuracy'],
 };

@@ -106,6 +106,7 @@ export function runCharts(data, settings, callbacks) {
             x: { title: 'round', include: [0, Math.max(1, data.run.round)] },
             y: { fmt: chart.fmt, tick: chart.tick, include: chart.include },
             log: Boolean(chart.canLog && settings.log), emptyText: emptyWords(data.run),
+            file: { name: `${data.run.name || 'run'} ${chart.title.toLowerCase()}`, x: 'round' },
             onCursor: callbacks.onCursor, onPick: callbacks.onPick,
         };
     }

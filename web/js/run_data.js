@@ -9,7 +9,7 @@ const MAX_POINTS = 500; // of a curve: a chart is about as many pixels wide
 const WINDOW = 500; // rounds of one request
 const MOST_CELLS = 1000000;
 // What is drawn of a round besides its cells, as GET /runs/{run}/work says it.
-export const ROUND_NUMBERS = ['proximal_mu', 'mean_gamma', 'dissimilarity_b', 'grad_variance_weighted',
+const ROUND_NUMBERS = ['proximal_mu', 'mean_gamma', 'dissimilarity_b', 'grad_variance_weighted',
     'grad_variance_uniform', 'duration_ms', 'bytes_in', 'bytes_out', 'train_loss', 'test_accuracy'];
 
 function hasCome(round, run) {

@@ -9,7 +9,7 @@ import { progressColour, runStatus, stateBadge } from './states.js';
 import { steady } from './steady.js';
 import { sinceNode, timeNode } from './time.js';
 
-export function muWords(value) {
+function muWords(value) {
     if (value !== null && typeof value === 'object' && value.dynamic)
         return 'dynamic';
     return fmtNumber(value);
@@ -102,7 +102,7 @@ export function runHead(onDone) {
     };
     const draw = Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, steady(part)]));
     let id = '';
-    const node = h('div', { class: 'stack run-head' },
+    const node = h('div', { class: 'stack' },
         h('div', { class: 'head' }, h('div', null, h('p', { class: 'small' }, h('a', { href: '#/runs' }, 'Runs')), parts.title,
             h('div', { class: 'row run-about' }, parts.about, copyButton(() => id, 'Copy the run\'s id'))), parts.actions),
         parts.reason, parts.progress, parts.facts);

@@ -13,7 +13,7 @@ function rangeOf(values) {
 }
 
 // 1200000 as '1.2 M': room at an axis is short.
-export function axisNumber(value) {
+function axisNumber(value) {
     const [unit, size] = [['G', 1e9], ['M', 1e6], ['k', 1e3]].find(([, s]) => value >= s) ?? ['', 1];
     const text = String(Number((value / size).toPrecision(3)));
     return unit ? `${text} ${unit}` : text;

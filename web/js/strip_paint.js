@@ -99,7 +99,7 @@ function columnPixels({ layout, work, mode }, from, to, height, out) {
 }
 
 // Cells smaller than pixels: one image of the view's size, column by column.
-export function denseImage(scene, width, height) {
+function denseImage(scene, width, height) {
     const { layout, colours, view } = scene;
     const image = new ImageData(width, height);
     const rgb = colours.states.map(rgbOf);

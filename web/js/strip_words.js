@@ -19,7 +19,7 @@ function countsText({ counts }) {
 }
 
 // first: the first round that is kept here.
-export function roundWords(n, row, first = 0) {
+function roundWords(n, row, first = 0) {
     if (!row)
         return n < first ? `Round ${n}: too long ago to be shown here; open it by its number` : `Round ${n}: not opened yet`;
     const about = row.type === 'final' ? 'final evaluation of the last model, no training'
@@ -31,7 +31,7 @@ export function roundWords(n, row, first = 0) {
     return `Round ${n}: ${about}; ${countsText(sum)}${work}`;
 }
 
-export function cellWords(cells, i) {
+function cellWords(cells, i) {
     const state = CELL_STATES[cells.states[i]];
     const steps = cells.assigned[i] > 0
         ? `, ${fmtCount(cells.done[i])} of ${fmtCount(cells.assigned[i])} steps (${fmtPercent(fractionOf(cells, i))})` : '';
@@ -39,7 +39,7 @@ export function cellWords(cells, i) {
 }
 
 // The cell of a round at a row of the strip: its index, or -1.
-export function cellAtRow(cells, layout, mode, row) {
+function cellAtRow(cells, layout, mode, row) {
     const found = placedCells(cells, layout, mode).find(([at]) => at === row);
     return found ? found[1] : -1;
 }

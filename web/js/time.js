@@ -35,7 +35,7 @@ export function relativeTime(ms) {
     return ms < 0 ? `in ${size}` : `${size} ago`;
 }
 
-export function absoluteTime(iso) {
+function absoluteTime(iso) {
     const at = new Date(iso);
     if (Number.isNaN(at.getTime()))
         return String(iso);

@@ -9,8 +9,6 @@ import { fmtCount, fmtDuration, fmtNumber, shortId } from './format.js';
 import { pressButton, titledSection } from './parts.js';
 import { renewal } from './renewal.js';
 import { go, placeUrl, setQuery } from './router.js';
-import { fileName, saveBlob } from './save.js';
-import { toCsv } from './series.js';
 import { emptyState, loading, runStatus, stateBadge } from './states.js';
 import { pickerField, steady } from './steady.js';
 import { dataTable } from './table.js';
@@ -126,7 +124,7 @@ class CompareView {
             this.runList,
             h('section', { class: 'panel stack', 'aria-label': 'Curves' },
                 h('div', { class: 'filters compare-settings' }, this.metricPick.node, axis.node, this.makeSmoothing(), this.makeLog()),
-                this.chartHost, this.below, this.makeExports()),
+                this.chartHost, this.below),
             titledSection('compare-diff', 'What differs between their specs', this.diff),
             titledSection('compare-last', 'Last values', this.values),
         ];
@@ -146,23 +144,6 @@ class CompareView {
         const input = h('input', { id: 'compare-log', type: 'checkbox', prop: { checked: this.settings.log },
             on: { change: () => this.set({ log: input.checked }) } });
         return h('label', { class: 'check', for: 'compare-log' }, input, 'Logarithmic scale');
-    }
-
-    makeExports() {
-        const name = (ending) => fileName(`compare-${this.settings.metric}-by-${this.settings.x}`, ending);
-        const save = (what, make) => async () => {
-            try {
-                saveBlob(await make(), name(`.${what.toLowerCase()}`));
-            } catch (error) {
-                toast(`The ${what} could not be made: ${error.message}`, 'bad');
-            }
-        };
-        const button = (what, make) => pressButton(what, save(what, make), { icon: icon('download') });
-        const text = (content, type) => new Blob([content], { type });
-        return h('div', { class: 'row', role: 'group', 'aria-label': 'Save the chart' },
-            button('SVG', () => text(this.chart.toSvg(), 'image/svg+xml')),
-            button('PNG', () => this.chart.toPng()),
-            button('CSV', () => text(toCsv(this.series(), CSV_AXES[this.settings.x]), 'text/csv')));
     }
 
     async set(changes) {
@@ -278,6 +259,7 @@ class CompareView {
         const title = metricTitle(settings.metric);
         ctx.setTitle(`Compare ${title.toLowerCase()}`);
         const options = { title, x: axisOptions(settings.x), y: { title }, series: this.series(), log: settings.log, height: 420,
+            file: { name: `compare-${settings.metric}-by-${settings.x}`, x: CSV_AXES[settings.x], isShown: true },
             emptyText: 'None of these runs has this metric yet. Choose another, or wait for the first round to close.' };
         if (this.chart) {
             this.chart.update(options);

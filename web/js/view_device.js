@@ -23,7 +23,7 @@ const MOST_HISTORY = 500;
 const MOST_POINTS = 600;
 
 // How a task came out, in one word.
-export function taskOutcome(task) {
+function taskOutcome(task) {
     return task.status === 'completed' && task.partial ? 'partial' : task.status;
 }
 
@@ -222,7 +222,7 @@ class DeviceView {
             .map(([name, items]) => ({ name, points: byRound(curvesOf(items).get('train_loss') ?? []) }));
         this.chartPanel.hidden = series.every((one) => one.points.length === 0);
         const options = { title: `Train loss in ${this.runNames.get(run)}`, x: { title: 'Round' }, y: { title: 'Train loss' },
-            series, height: 240 };
+            series, height: 240, file: { name: `${this.device?.name || 'device'} train loss`, x: 'round' } };
         if (this.chartPanel.hidden || this.ctx.signal.aborted)
             return;
         if (this.chart) {

@@ -26,7 +26,7 @@ function statusChoices(counts) {
         ...DEVICE_STATUSES.map((s) => [s, s.charAt(0).toUpperCase() + s.slice(1) + count(counts?.[s])]), ['all', `All${count(all)}`]];
 }
 
-export class FleetView {
+class FleetView {
     constructor(ctx) {
         Object.assign(this, { ctx, filter: fleetFilter(ctx.query), devices: [], workers: new Map(), turn: 0 });
         this.runNames = new RunNames(ctx.signal);
