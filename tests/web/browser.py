@@ -22,6 +22,7 @@ with contextlib.suppress(ImportError):
 CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
 WIDE, PHONE = 1280, 360
 HERE = os.path.dirname(os.path.abspath(__file__))
+PATIENCE_S = 120  # only bounds a broken test: a machine may be busy
 
 # What stands in the address bar or comes out of the page itself asks nobody.
 OWN_SCHEMES = ("data:", "blob:", "about:", "chrome:", "chrome-error:")
@@ -142,7 +143,7 @@ class Page:
     def text(self):
         return self.js("return document.body.innerText")
 
-    def until(self, condition, what, timeout_s=30):
+    def until(self, condition, what, timeout_s=PATIENCE_S):
         """Waits until condition() is true and returns it. An element that is renewed meanwhile is asked for again."""
         deadline, pause = time.monotonic() + timeout_s, 0.01
         while True:
@@ -158,7 +159,7 @@ class Page:
         raise AssertionError("waited too long for %s\nat %s\nconsole: %s\non the page:\n%s" % (
             what, self.driver.current_url, self.console[-5:], self.text()[:3000]))
 
-    def until_text(self, text, timeout_s=30):
+    def until_text(self, text, timeout_s=PATIENCE_S):
         """Text, or a pattern, that the page comes to show."""
         matches = text.search if isinstance(text, re.Pattern) else lambda page: text in page
         self.until(lambda: matches(self.text()), "the text %r" % (text,), timeout_s)
@@ -195,7 +196,7 @@ class Page:
         except (WebDriverException, KeyError):
             return None
 
-    def find(self, role, name=None, within=None, timeout_s=30):
+    def find(self, role, name=None, within=None, timeout_s=PATIENCE_S):
         """The first such element; waits for it."""
         def look():
             for node in self.nodes(role, name, within):
@@ -328,6 +329,13 @@ class Page:
         """A script that runs before those of every document, as long as the test lasts."""
         self.scripts.append(self.add_script(text))
 
+    def hurry(self, factor):
+        """Pauses of the page between its looks pass so much quicker; its patience with others stays."""
+        self.on_new_document("""for (const name of ['setTimeout', 'setInterval']) {
+            const wait = globalThis[name];
+            globalThis[name] = (f, ms, ...more) => wait(f, ms > 1000 && ms <= 5000 ? ms / %d : ms, ...more);
+        }""" % factor)
+
     def tab_to(self, name, most=150):
         """Presses Tab until the focus is on what has this name."""
         for _ in range(most):
@@ -375,7 +383,7 @@ def name_of(node):
     return str(node.get("name", {}).get("value", ""))
 
 
-def downloaded(browser, pattern, timeout_s=30):
+def downloaded(browser, pattern, timeout_s=PATIENCE_S):
     """Waits for a file whose name matches; its path."""
     def done():
         names = sorted(os.listdir(browser.downloads))

@@ -20,5 +20,7 @@ EXTRA_DIST += tests/web/unit_tests.sh tests/web/browser_tests.py tests/web/brows
 	tests/web/unit/strip.test.mjs \
 	tests/web/unit/gantt.test.mjs \
 	tests/web/unit/stats.test.mjs \
+	tests/web/unit/styles.test.mjs \
+	tests/web/unit/modules.test.mjs \
 	tests/web/unit/spec_diff.test.mjs \
 	tests/web/unit/run_page.test.mjs

@@ -68,10 +68,14 @@ def sign_in_by_hand(lab, page, place="/", role="admin", token=None):
 def sign_in(lab, page, place="/", role="admin", token=None):
     """Opens a place as somebody does who has signed in before, in this tab."""
     token = token or tokens(lab)[role]
-    own = harness.Client(lab.url, token).ok("GET", "/api/v1/tokens/self")
-    kept = {"token": token, "role": own["role"], "tokenId": own["id"], "name": own["name"], "expiresAt": own["expires_at"]}
-    page.open(place, "sessionStorage.setItem('fedlane.session', %s)" % json.dumps(json.dumps(kept)))
+    page.open(place, kept_session({**harness.Client(lab.url, token).ok("GET", "/api/v1/tokens/self"), "token": token}))
     page.find("navigation", "Main")
+
+
+def kept_session(made):
+    """What makes a page find somebody signed in with this token (as the API describes it)."""
+    kept = {"token": made["token"], "role": made["role"], "tokenId": made["id"], "name": made["name"], "expiresAt": made["expires_at"]}
+    return "sessionStorage.setItem('fedlane.session', %s)" % json.dumps(json.dumps(kept))
 
 
 def name_of(node):
@@ -105,16 +109,21 @@ def small_run(name, **changes):
     return specs.synthetic_run(name=name, dataset="nobody-has-this", **changes)
 
 
+def task_of(device):
+    """Its next task; waits for it."""
+    return harness.wait_for(lambda: device.claim(10), "a task for the device")
+
+
 @once
 def diverged(lab):
     """A run whose device says that its loss is beyond all numbers, then that it is none."""
     run = lab.submit(small_spec(1, name="diverged", dataset="unstable", num_rounds=2, evaluation={"on": "selected"}))
     device = Device(lab, 0, dataset="unstable")
     for loss in ("Infinity", "NaN"):
-        task = harness.wait_for(lambda: device.claim(10), "a task for the device")
+        task = task_of(device)
         reply = device.update(task, eval_train_loss=loss, eval_train_examples=4, train_loss_start=loss, train_loss_end=loss)
         assert reply.status == 200, reply
-    final = harness.wait_for(lambda: device.claim(10), "the last evaluation")
+    final = task_of(device)
     reply = device.http.request("PUT", "/api/v1/tasks/%s/update" % final["task_id"],
                                 {"attempt": final["attempt"], "eval_train_loss": "NaN", "eval_train_examples": 4})
     assert reply.status == 200, reply

@@ -70,6 +70,16 @@ def test_a_run_shows_what_the_api_has(lab, page):
     assert drawn["Duration"] == [of_rounds("duration_ms")]
     assert drawn["Bytes"] == [of_rounds("bytes_in"), of_rounds("bytes_out")]
     assert [row[:2] for row in values(page, "Loss")] == [[str(n), "%.4f" % v if v < 1 else "%.3f" % v] for n, v in curve(lab, run, "train_loss")]
+    files = page.find("group", "Save the chart: Loss")
+    page.click("button", "CSV", within=files)
+    with open(browser.downloaded(page.browser, r"^with-term loss\.csv$"), newline="") as f:
+        rows = list(csv.reader(f))
+    assert rows[0] == ["round", "training data", "test data"], rows[0]
+    assert [[int(n), float(a), float(b)] for n, a, b in rows[1:]] == \
+        [[n, a, b] for (n, a), (_, b) in zip(curve(lab, run, "train_loss"), curve(lab, run, "test_loss"))]
+    page.click("button", "SVG", within=files)
+    with open(browser.downloaded(page.browser, r"^with-term loss\.svg$")) as f:
+        assert f.read().startswith("<svg")
 
 
 def readout(page):
@@ -123,16 +133,36 @@ def test_a_run_lives(lab, page):
 
 
 def test_a_restart_under_a_run_loses_nothing(lab, page):
-    stage.workers(lab)
+    """Two devices by hand, so that the server ends in the middle of a round."""
     page.allow("ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|Failed to fetch|network error|503")
-    run = lab.run(lab.submit(synthetic_run(name="restarted", num_rounds=40)))
+    devices = [Device(lab, k, dataset="restarted") for k in range(2)]
+    run = lab.run(lab.submit(small_spec(2, name="restarted", dataset="restarted", num_rounds=12, evaluation={"on": "selected"})))
     stage.sign_in(lab, page, place_of(run))
-    page.until_text(re.compile("Round [1-9][0-9]*: "))
+
+    def deliver(device, task):
+        reply = device.update(task, eval_train_loss=1 / (2 + task["round"]), eval_train_examples=4, train_loss_start=1, train_loss_end=1)
+        assert reply.status == 200, reply
+
+    def play(rounds):
+        for device in devices * rounds:
+            deliver(device, stage.task_of(device))
+
+    play(3)
+    page.until_text("Round 3: ")
     page.js("globalThis.fedlaneMark = 1")
+    deliver(devices[0], stage.task_of(devices[0]))
+    task = stage.task_of(devices[1])
     assert lab.server.stop() == 0
     page.until_text("Offline")
     lab.start_server()
-    page.until_text("all 40 rounds are done", 60)
+    deliver(devices[1], task)
+    play(8)
+    page.until_text("12 of 12 rounds")
+    for device in devices:
+        task = stage.task_of(device)
+        assert device.http.request("PUT", "/api/v1/tasks/%s/update" % task["task_id"],
+                                   {"attempt": task["attempt"], "eval_train_loss": 0.05, "eval_train_examples": 4}).status == 200
+    page.until_text("all 12 rounds are done")
     wanted = {str(item["round"]): counts(item) for item in work_of(lab, run)[-10:]}
     page.until(lambda: shown_counts(page) == wanted, "every cell of the last rounds")
     page.until(lambda: plotted(page)["Loss"][0] == [list(p) for p in curve(lab, run, "train_loss")], "every loss, once")
@@ -248,7 +278,7 @@ def test_metrics_that_are_not_finite(lab, page):
     page.until_text("The first value comes when a round has been evaluated.")
     for loss in ("NaN", "Infinity", 0.5):
         for device in devices:
-            task = device.claim(wait=30)
+            task = stage.task_of(device)
             reply = device.update(task, eval_train_loss=loss, eval_train_examples=4, train_loss_start=loss, train_loss_end=loss, gamma="Infinity")
             assert reply.status == 200, reply
     page.until_text(re.compile(r"Gaps: \d+ values? (is|are) NaN or infinite"))
@@ -261,12 +291,13 @@ def test_metrics_that_are_not_finite(lab, page):
 
 
 def test_a_round_without_an_update(lab, page):
+    page.hurry(10)
     devices = [Device(lab, k, dataset="tired") for k in range(2)]
     run = lab.run(lab.submit(small_spec(2, name="tired", dataset="tired", num_rounds=1, reporting={"on_too_few": "skip"})))
     stage.sign_in(lab, page, place_of(run))
     page.until_text(re.compile("Round 0: training; 2 open"))
     for device in devices:
-        task = device.claim(wait=30)
+        task = stage.task_of(device)
         device.http.ok("POST", "/api/v1/tasks/%s/progress" % task["task_id"], {"steps_done": 3})
     page.until_text(re.compile(r"Round 0: training; 2 open; 75\.0 % of the steps"))
     for device in devices:
