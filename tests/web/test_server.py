@@ -21,7 +21,7 @@ def test_figures_of_the_server(lab, page):
     stage.sign_in(lab, page, "/#/server")
     page.until_text("It answers and its database can be read.")
     # Each look is a request, too: the second one finds it.
-    page.until(lambda: route(page, "prometheus")[1] not in ("–", "0 /s"), "rates, after the second look")
+    page.until(lambda: (route(page, "prometheus") or ["", "–"])[1] not in ("–", "0 /s"), "rates, after the second look")
     claims = page.until(lambda: route(page, "worker_claim"), "a claim of a worker that has waited")
     assert "waits on purpose" in claims[0] and claims[4].isdigit(), claims
     version = lab.admin.ok("GET", "/api/v1/version")["version"]
