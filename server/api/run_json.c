@@ -1,29 +1,42 @@
 #include "server/api/run_json.h"
 
+#include <string.h>
 #include "common/base/str.h"
 #include "server/api/fields.h"
 #include "server/core/names.h"
 
+static bool is_evaluated(const struct round_row *round)
+{
+    return strstr(round->metrics, "\"train_loss\"") || strstr(round->metrics, "\"test_");
+}
+
 /* The open round has none until its evaluation is in, so one before may be the newest that has: of those next
- * to it, or of those that `every` says. */
+ * to it, or of those that `every` says. Rounds between two evaluations have other figures only. */
 static enum err newest_metrics(struct store_txn *txn, struct arena *arena, const struct run_row *run,
                                int64_t every, struct round_row *out)
 {
     int64_t evaluated = run->round / every * every;
     const int64_t tried[] = {run->round, run->round - 1, run->round - 2, evaluated, evaluated - every};
+    struct round_row row, other;
     record_init(RECORD_ROUND, out);
+    record_init(RECORD_ROUND, &other);
     for (size_t i = 0; i < sizeof tried / sizeof tried[0]; i++) {
         if (tried[i] < 0 || (i >= 3 && tried[i] >= tried[2]))
             continue;
-        out->run_id = run->id;
-        out->n = tried[i];
-        enum err e = store_get(txn, RECORD_ROUND, arena, out);
-        if (e == ERR_OK && out->metrics[0] && !str_eq(out->metrics, "{}"))
-            return ERR_OK;
+        record_init(RECORD_ROUND, &row);
+        row.run_id = run->id;
+        row.n = tried[i];
+        enum err e = store_get(txn, RECORD_ROUND, arena, &row);
         if (e != ERR_OK && e != ERR_NOT_FOUND)
             return e;
-        record_init(RECORD_ROUND, out);
+        if (e == ERR_OK && is_evaluated(&row)) {
+            *out = row;
+            return ERR_OK;
+        }
+        if (e == ERR_OK && !other.metrics[0] && !str_eq(row.metrics, "{}"))
+            other = row;
     }
+    *out = other;
     return ERR_OK;
 }
 

@@ -35,7 +35,7 @@ static enum err put_course(struct store_txn *txn, void *arg)
         record_init(RECORD_ROUND, &round);
         round.run_id = c->run;
         round.n = n;
-        round.metrics = is_evaluated ? "{\"train_loss\":1}" : "{}";
+        round.metrics = is_evaluated ? "{\"train_loss\":1}" : "{\"update_norm\":1}";
         e = store_insert(txn, RECORD_ROUND, &round);
         if (!e && is_evaluated)
             e = put_metric(txn, c, n, "train_loss", n == 7 ? INFINITY : (double)n);
@@ -118,6 +118,9 @@ START_TEST(test_what_was_not_evaluated)
     put(&lab, (struct course){.run = run, .from = 0, .to = 68, .step = 10, .without = -1});
     lines_are(&lab, 3, "[0.0,30.0,60.0]", "[0.0,0.3,0.6]");
     lines_are(&lab, 100, "[0.0,10.0,20.0,30.0,40.0,50.0,60.0]", "[0.0,0.1,0.2,0.3,0.4,0.5,0.6]");
+    json_t *shown = lab_ok(&lab, lab.viewer, "GET", path_of("/api/v1/runs/%s", run), NULL);
+    ck_assert_int_eq(int_at(shown, "metrics.round"), 60);
+    json_decref(shown);
     /* One in the middle has none, nor has the first. */
     make_run(&lab, "{}", run);
     put(&lab, (struct course){.run = run, .from = 2, .to = 6, .step = 1, .without = 4});
