@@ -1,4 +1,5 @@
 /* GET /runs/{run}/metrics: pages of points, or thinned curves; JSON, or CSV by Accept. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/base/str.h"
@@ -212,6 +213,16 @@ static enum err csv_text(struct buf *out, const char *text)
     return e == ERR_OK ? buf_puts(out, "\"") : e;
 }
 
+/* As JSON says it. */
+static enum err csv_number(struct buf *out, double value)
+{
+    if (isnan(value))
+        return buf_puts(out, ",NaN");
+    if (isinf(value))
+        return buf_puts(out, value > 0 ? ",Infinity" : ",-Infinity");
+    return buf_printf(out, ",%.17g", value);
+}
+
 static enum err csv_line(const struct metrics_look *look, size_t i, struct buf *out)
 {
     const struct metric_point *p = &look->points.items[i];
@@ -225,7 +236,11 @@ static enum err csv_line(const struct metrics_look *look, size_t i, struct buf *
     else if (e == ERR_OK)
         e = buf_printf(out, ",%lld,%s", (long long)p->ordinal, look->device_ids[i]);
     if (e == ERR_OK)
-        e = buf_printf(out, ",%.17g,%.17g,%s", p->value, p->weight, at);
+        e = csv_number(out, p->value);
+    if (e == ERR_OK)
+        e = isnan(p->weight) ? buf_puts(out, ",") : csv_number(out, p->weight);
+    if (e == ERR_OK)
+        e = buf_printf(out, ",%s", at);
     if (e == ERR_OK && look->has_steps)
         e = buf_printf(out, ",%lld", (long long)p->total_steps);
     return e == ERR_OK ? buf_puts(out, "\r\n") : e;

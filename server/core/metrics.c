@@ -24,9 +24,9 @@ static enum err put_row(struct work *w, const struct task_row *task, const char 
 static enum err put_evaluation(struct work *w, const struct task_row *task, const struct task_report *r)
 {
     enum err e = ERR_OK;
-    if (r->eval_train_examples > 0)
+    if (r->eval_train_examples > 0 && task_report_has(r, &r->eval_train_loss))
         e = put_row(w, task, "train_loss", r->eval_train_loss, (double)r->eval_train_examples);
-    if (!e && r->eval_test_examples > 0)
+    if (!e && r->eval_test_examples > 0 && task_report_has(r, &r->eval_test_loss))
         e = put_row(w, task, "test_loss", r->eval_test_loss, (double)r->eval_test_examples);
     if (!e && r->eval_test_examples > 0 && r->eval_test_correct >= 0)
         e = put_row(w, task, "test_accuracy", (double)r->eval_test_correct / (double)r->eval_test_examples,

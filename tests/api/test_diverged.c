@@ -150,6 +150,44 @@ static void check_metrics(const struct scene *s)
     json_decref(page);
 }
 
+static void check_csv(const struct scene *s)
+{
+    static const char *const parts[] = {",train_loss,0,", ",NaN,4,20", ",-Infinity,1,20", ",Infinity,1,20"};
+    struct http_answer a = lab_do(&s->lab, s->lab.viewer, "GET", path_of("/api/v1/runs/%s/metrics", s->run),
+                                  "Accept: text/csv\r\n", NULL);
+    ck_assert_int_eq(a.status, 200);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        ck_assert_msg(strstr(a.body, parts[i]), "no %s in %s", parts[i], a.body);
+    ck_assert_ptr_null(strstr(a.body, "nan"));
+    ck_assert_ptr_null(strstr(a.body, "inf"));
+    http_answer_release(&a);
+}
+
+/* Examples without a loss are no evaluation whose loss is NaN. */
+START_TEST(test_an_evaluation_without_losses)
+{
+    struct scene s;
+    struct buf file;
+    scene_open(&s);
+    file_of_model(&file, 1, META_WHOLE);
+    struct http_answer a =
+        lab_put(&s.lab, s.device.token,
+                path_of("/api/v1/tasks/%s/update?eval_train_examples=4&eval_test_examples=1"
+                        "&eval_test_correct=1",
+                        text_at(s.offer, "task_id")),
+                NULL, &file);
+    json_decref(answer_json(&a, 200));
+    buf_release(&file);
+    json_decref(lab_claim(&s.lab, &s.device));
+    json_t *round = get(&s, path_of("/api/v1/runs/%s/rounds/0", s.run));
+    ck_assert_ptr_null(json_at(round, "metrics.train_loss"));
+    ck_assert_ptr_null(json_at(round, "metrics.test_loss"));
+    ck_assert_double_eq(json_number_value(json_at(round, "metrics.test_accuracy")), 1);
+    json_decref(round);
+    scene_close(&s);
+}
+END_TEST
+
 START_TEST(test_an_update)
 {
     struct scene s;
@@ -160,6 +198,7 @@ START_TEST(test_an_update)
     check_task(&s);
     check_events(&s);
     check_metrics(&s);
+    check_csv(&s);
     json_t *round = get(&s, path_of("/api/v1/runs/%s/rounds/0", s.run)),
            *work = get(&s, path_of("/api/v1/runs/%s/work", s.run)),
            *tasks = get(&s, path_of("/api/v1/devices/%s/tasks?type=train", s.device.id));
@@ -217,7 +256,7 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {test_progress, test_an_update, test_what_nobody_measured_is_null,
-                                  test_echoes};
+    const TTest *const tests[] = {test_progress, test_an_update, test_an_evaluation_without_losses,
+                                  test_what_nobody_measured_is_null, test_echoes};
     return unit_run("api_diverged", tests, sizeof tests / sizeof tests[0]);
 }

@@ -101,6 +101,7 @@ static void answer_losses(struct lab *lab, const double losses[5])
         ck_assert(lab_claim(lab, k, &offer));
         struct task_report r = lab_report(lab, &offer, offer.task.max_steps);
         r.eval_train_loss = losses[k];
+        r.said_nan = isnan(losses[k]) ? UINT32_MAX : 0;
         r.eval_train_examples = 4;
         ck_assert_int_eq(lab_send(lab, &offer, &r, 1, &op), ERR_OK);
     }

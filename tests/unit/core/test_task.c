@@ -291,11 +291,20 @@ START_TEST(test_a_released_task_is_ready_again)
 }
 END_TEST
 
+static enum err parse(struct lab *lab, const char *key, const char *value, bool strict,
+                      struct task_report *out)
+{
+    const struct safetensors_pair pair = {key, value};
+    lab->fault = FAULT_NONE;
+    return task_report_parse(&pair, 1, strict, &lab->arena, out, &lab->fault);
+}
+
 START_TEST(test_metrics_of_a_report_are_kept)
 {
     struct lab lab;
     struct task_offer offer;
     struct op_task_update op;
+    struct task_report said;
     const char *id = begin(&lab, "{\"num_rounds\": 1}", &offer);
     const struct report_metric metrics[] = {{"bleu", 12.5, 3}, {"lost", NAN, 1}};
     struct task_report r = lab_report(&lab, &offer, 4);
@@ -303,7 +312,9 @@ START_TEST(test_metrics_of_a_report_are_kept)
     r.train_loss_end = 1;
     r.gamma = 0.25;
     r.update_norm = 7;
-    r.eval_train_loss = NAN; /* it diverged: reported, and not a number */
+    /* It diverged: reported, and not a number. */
+    ck_assert_int_eq(parse(&lab, "eval_train_loss", "NaN", true, &said), ERR_OK);
+    r.said_nan = said.said_nan;
     r.eval_train_examples = 4;
     r.metrics = metrics;
     r.num_metrics = 2;
@@ -384,14 +395,6 @@ START_TEST(test_evaluations_must_hold_what_was_asked)
     lab_close(&lab);
 }
 END_TEST
-
-static enum err parse(struct lab *lab, const char *key, const char *value, bool strict,
-                      struct task_report *out)
-{
-    const struct safetensors_pair pair = {key, value};
-    lab->fault = FAULT_NONE;
-    return task_report_parse(&pair, 1, strict, &lab->arena, out, &lab->fault);
-}
 
 START_TEST(test_report_texts)
 {
