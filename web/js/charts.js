@@ -146,7 +146,8 @@ class LineChart {
         canvas.setAttribute('aria-label', chartSummary(options));
         note.textContent = gapNote(options.series, options.log);
         note.hidden = note.textContent === '';
-        empty.textContent = options.emptyText ?? 'There is nothing to draw yet.';
+        empty.textContent = options.series.some((one) => one.points.length > 0) ? 'None of the values is a finite number.'
+            : options.emptyText ?? 'There is nothing to draw yet.';
         empty.hidden = !isEmpty;
         plot.hidden = isEmpty || figure.classList.contains('no-chart');
         table.node.hidden = options.series.every((one) => one.points.length === 0);

@@ -2,6 +2,9 @@
 
 const SVG_NS = 'http://www.w3.org/2000/svg';
 
+// What can have the focus.
+export const FOCUSABLE = 'a[href], button, input, select, textarea, summary, [tabindex]';
+
 const ICONS = {
     plus: 'M8 3v10M3 8h10',
     play: 'M5 3.2v9.6L12.8 8z',

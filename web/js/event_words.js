@@ -1,5 +1,5 @@
 // What happened in a run, one line for each event: pure. Events of a later version show what they carry.
-import { fmtCount, fmtLoss, fmtNumber } from './format.js';
+import { countOf, fmtCount, fmtLoss, fmtNumber } from './format.js';
 
 const steps = (d) => `${fmtCount(d.steps_done)} of ${fmtCount(d.steps_assigned)} steps`;
 const known = (name, value, fmt = fmtNumber) => (value === null || value === undefined ? '' : `, ${name} ${fmt(value)}`);
@@ -19,17 +19,17 @@ const WORDS = {
     run_created: () => 'Run submitted',
     run_started: () => 'Run started',
     run_waiting: (d) => d.reason[0].toUpperCase() + d.reason.slice(1),
-    devices_frozen: (d) => `${fmtCount(d.population)} devices of ${d.dataset} take part`,
+    devices_frozen: (d) => `${countOf(d.population, 'device')} of ${d.dataset} ${d.population === 1 ? 'takes' : 'take'} part`,
     initial_weights: () => 'Initial weights put',
-    round_opened: (d) => (d.type === 'final' ? `Final evaluation opened: ${fmtCount(d.evaluators)} devices measure the last model`
-        : `Round ${d.round} opened: ${fmtCount(d.selected)} devices train${d.evaluators > 0 ? `, ${fmtCount(d.evaluators)} evaluate` : ''}`),
+    round_opened: (d) => (d.type === 'final' ? `Final evaluation opened: the last model is measured on ${countOf(d.evaluators, 'device')}`
+        : `Round ${d.round} opened: ${countOf(d.selected, 'device')} to train${d.evaluators > 0 ? `, ${fmtCount(d.evaluators)} to evaluate` : ''}`),
     training_started: (d) => `Round ${d.round} trains${known('mu', d.proximal_mu)}`,
     update_accepted: (d) => `Device ${d.ordinal}: ${d.partial ? 'partial update' : 'update'}, ${steps(d)}`
         + `${known('loss', d.train_loss_end, fmtLoss)}${known('gamma', d.gamma)}`,
     task_dropped: (d) => `Device ${d.ordinal} dropped after ${steps(d)}${d.detail ? `: ${d.detail}` : ''}`,
     task_failed: (d) => `Device ${d.ordinal} failed (${d.code})${d.detail ? `: ${d.detail}` : ''}`,
-    round_aggregating: (d) => (d.received > 0 ? `Round ${d.round} averages ${fmtCount(d.received)} updates` : `Round ${d.round} has no updates to average`),
-    round_extended: (d) => `Round ${d.round}: deadline extended (${d.extensions}), ${fmtCount(d.received)} updates so far`,
+    round_aggregating: (d) => (d.received > 0 ? `Round ${d.round} averages ${countOf(d.received, 'update')}` : `Round ${d.round} has no updates to average`),
+    round_extended: (d) => `Round ${d.round}: deadline extended (${d.extensions}), ${countOf(d.received, 'update')} so far`,
     round_closed: closedWords,
     config_changed: (d) => `Settings changed from round ${d.from_round} on: ${JSON.stringify(d.patch)}`,
     run_paused: (d) => `Paused; round ${d.round} is the next`,

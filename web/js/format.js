@@ -73,6 +73,11 @@ export function fmtCount(value) {
     return special(x) || minus(grouped(String(Math.round(x))));
 }
 
+// '1 device', '1,000 devices'.
+export function countOf(n, one, many = `${one}s`) {
+    return `${fmtCount(n)} ${n === 1 ? one : many}`;
+}
+
 export function fmtBytes(value) {
     const x = parseNumber(value);
     const text = special(x);

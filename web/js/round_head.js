@@ -1,7 +1,7 @@
 // The top of a round's page: which it is, how it ended or what it waits for, its figures, its neighbours.
 import { copyButton } from './command.js';
 import { h, icon, isolated, quantity } from './dom.js';
-import { fmtBytes, fmtCount, fmtDuration, fmtNumber, fmtPercent } from './format.js';
+import { countOf, fmtBytes, fmtCount, fmtDuration, fmtNumber, fmtPercent } from './format.js';
 import { placeUrl } from './router.js';
 import { stateBadge, stateMark } from './states.js';
 import { steady } from './steady.js';
@@ -59,7 +59,7 @@ function noteOf(round) {
     if (round.status !== 'closed' && round.deadline_at)
         words.push('The deadline is ', timeNode(round.deadline_at), '; what is not there then is asked for as far as it is.');
     if (round.extensions > 0)
-        words.push(` The deadline was extended ${round.extensions} ${round.extensions === 1 ? 'time' : 'times'}: too few updates had come.`);
+        words.push(` The deadline was extended ${countOf(round.extensions, 'time')}: too few updates had come.`);
     if (round.status === 'closed' && round.type === 'train' && round.received === 0)
         words.push(' No update came, so the weights stayed as they were.');
     return words;

@@ -87,7 +87,7 @@ export class RunLog {
         const first = this.events[0];
         const lowest = this.events[this.events.length - 1];
         this.range.textContent = first ? `${fmtCount(lowest.seq)} to ${fmtCount(first.seq)} of ${fmtCount(this.last)}` : 'none yet';
-        enable([[this.newest, this.top !== null], [this.newer, this.top !== null], [this.older, Boolean(lowest) && lowest.seq > 1]]);
+        enable([[this.newest, this.top !== null], [this.newer, this.top !== null], [this.older, (this.top ?? this.last) > PAGE]]);
         this.placeItems();
     }
 

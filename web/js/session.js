@@ -82,7 +82,7 @@ export async function exchange(code) {
     begin(reply.token, reply);
 }
 
-export function endSession(reason) {
+function endSession(reason) {
     if (!session.token)
         return;
     Object.assign(session, { token: null, role: null, tokenId: null, name: null, expiresAt: null, reason });

@@ -1,6 +1,6 @@
 // Drawing anew only what has changed, with the focus where it was.
 
-const STEADY_FOCUS = 'a[href], button, input, select, summary, [tabindex]';
+import { FOCUSABLE } from './dom.js';
 
 // → draw(key, make): make() gives the nodes; while the key stays the same, what stands there stays.
 export function steady(host) {
@@ -10,11 +10,11 @@ export function steady(host) {
             return;
         last = key;
         const active = document.activeElement;
-        const index = active && host.contains(active) ? [...host.querySelectorAll(STEADY_FOCUS)].indexOf(active) : -1;
+        const index = active && host.contains(active) ? [...host.querySelectorAll(FOCUSABLE)].indexOf(active) : -1;
         const text = index >= 0 ? active.textContent : '';
         host.replaceChildren(...[make()].flat(Infinity).filter(Boolean));
         if (index >= 0) {
-            const now = [...host.querySelectorAll(STEADY_FOCUS)];
+            const now = [...host.querySelectorAll(FOCUSABLE)];
             const same = now.find((node) => node.textContent === text) ?? now[Math.min(index, now.length - 1)];
             same?.focus({ preventScroll: true });
         }

@@ -1,6 +1,6 @@
 // Tables that live: rows are kept by key, so focus, selection and the pointer's place outlast an update.
 
-import { append, clear, enable, h, icon } from './dom.js';
+import { FOCUSABLE, append, clear, enable, h, icon } from './dom.js';
 
 const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
 
@@ -25,8 +25,6 @@ export function sortRows(rows, columns, sort) {
     return valued.map((v) => v.row);
 }
 
-const ROW_FOCUSABLE = 'a[href], button, input, select, summary, [tabindex]';
-
 // Where the focus is, in terms that outlast the nodes.
 function focusPlace(body, rowsByKey) {
     const active = document.activeElement;
@@ -35,7 +33,7 @@ function focusPlace(body, rowsByKey) {
     const tr = active.closest('tr');
     for (const [key, entry] of rowsByKey)
         if (entry.tr === tr)
-            return { key, active, index: [...tr.querySelectorAll(ROW_FOCUSABLE)].indexOf(active) };
+            return { key, active, index: [...tr.querySelectorAll(FOCUSABLE)].indexOf(active) };
     return null;
 }
 
@@ -43,7 +41,7 @@ function restoreFocus(place, rowsByKey) {
     if (!place || document.activeElement === place.active)
         return;
     const entry = rowsByKey.get(place.key);
-    const target = entry && entry.tr.isConnected && entry.tr.querySelectorAll(ROW_FOCUSABLE)[place.index];
+    const target = entry && entry.tr.isConnected && entry.tr.querySelectorAll(FOCUSABLE)[place.index];
     if (target)
         target.focus({ preventScroll: true });
 }

@@ -266,9 +266,16 @@ class CompareView {
         } else {
             this.chart = lineChart(this.chartHost, options);
         }
-        const isLong = (run) => (this.data.curve(run.id, settings)?.length ?? 0) >= POINTS_DRAWN;
-        this.below.textContent = !ROUND_METRICS.has(settings.metric) && this.data.shown.some(isLong)
-            ? 'The server thins long curves so that their shape, peaks included, stays; the CSV holds what is drawn.' : '';
+        this.below.textContent = this.remark();
+    }
+
+    // What the picture does not say of itself.
+    remark() {
+        const { settings, data } = this;
+        if (ROUND_METRICS.has(settings.metric))
+            return settings.x === 'wall' ? 'Time here is that of the rounds before, without what lay between them, such as a pause.' : '';
+        const isLong = (run) => (data.curve(run.id, settings)?.length ?? 0) >= POINTS_DRAWN;
+        return data.shown.some(isLong) ? 'The server thins long curves so that their shape, peaks included, stays; the CSV holds what is drawn.' : '';
     }
 }
 

@@ -5,7 +5,7 @@ import { append, clear, h, isolated } from './dom.js';
 import {
     DEVICE_STATUSES, FLEET_RENEW_MS, countTexts, fleetFilter, gentlePause, labelCounts, passesFilter, runsOfDevices, speedPoints, statusCounts,
 } from './fleet.js';
-import { fmtCount } from './format.js';
+import { countOf, fmtCount } from './format.js';
 import { pressButton, titledSection } from './parts.js';
 import { go, placeUrl, setQuery } from './router.js';
 import { lookAgain, renewal } from './renewal.js';
@@ -57,7 +57,7 @@ class FleetView {
             kinds: ['revoked', 'offline', 'suspect', 'online'], xTitle: 'Examples to train with', yTitle: 'steps/s',
             hint: 'Both axes are logarithmic. Point at a device to read it, click to open it.',
             empty: 'No device shown here has a measured speed yet; it comes with its first training.',
-            label: (points) => `Speed against data size of ${fmtCount(points.length)} devices; the table below has the same figures.`,
+            label: (points) => `Speed against data size of ${countOf(points.length, 'device')}; the table below has the same figures.`,
             tell: (p) => `${speedText(p.y)} steps/s, ${fmtCount(p.x)} examples, ${p.kind}`,
             open: (p) => go(placeUrl(['devices', p.key])),
         });
@@ -140,7 +140,7 @@ class FleetView {
         const counts = statusCounts(this.devices);
         const workers = [...this.workers.values()].filter((w) => w.status !== 'revoked').length;
         const serving = this.devices.length - counts.revoked;
-        this.summary.textContent = `${fmtCount(serving)} ${serving === 1 ? 'device' : 'devices'} of ${fmtCount(workers)} ${workers === 1 ? 'worker' : 'workers'}`;
+        this.summary.textContent = `${countOf(serving, 'device')} of ${countOf(workers, 'worker')}`;
         append(clear(this.statuses), DEVICE_STATUSES.map((s) => (
             h('div', null, h('dt', null, stateBadge(s)), h('dd', null, fmtCount(counts[s]))))));
         this.note.hidden = !this.isMore;
@@ -155,7 +155,7 @@ class FleetView {
             h('h3', null, 'Labels'),
             countBars(counts.slice(0, MOST_LABELS), { total: serving.length, label: 'Devices by label', pressed: this.filter.label,
                 pick: (label) => this.toggleLabel(label) }),
-            counts.length > MOST_LABELS ? h('p', { class: 'muted small' }, `and ${counts.length - MOST_LABELS} more labels`) : null,
+            counts.length > MOST_LABELS ? h('p', { class: 'muted small' }, `and ${countOf(counts.length - MOST_LABELS, 'more label')}`) : null,
         ]));
     }
 

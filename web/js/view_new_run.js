@@ -4,7 +4,7 @@ import { api, apiPath } from './api.js';
 import { commandBox, curlLine } from './command.js';
 import { h, icon, isolated } from './dom.js';
 import { schemaForm } from './form.js';
-import { fmtCount } from './format.js';
+import { countOf } from './format.js';
 import { ApiError, reportBug } from './http.js';
 import { modelField } from './model_field.js';
 import { modelOfFacts } from './model_helper.js';
@@ -95,7 +95,7 @@ class NewRun {
     draw() {
         const suggestions = this.sets.length ? h('div', { class: 'row' }, h('span', { class: 'muted small' }, 'Data on the devices:'),
             this.sets.slice(0, 8).map((set) => h('button', { type: 'button', class: 'button', on: { click: () => this.use(set) } },
-                isolated(set.name), h('span', { class: 'unit small' }, `${fmtCount(set.count)} device${set.count === 1 ? '' : 's'}`)))) : null;
+                isolated(set.name), h('span', { class: 'unit small' }, countOf(set.count, 'device'))))) : null;
         const draft = this.isDraft ? h('div', { class: 'note' }, icon('info'), h('div', { class: 'row' }, 'This is your draft. ',
             h('button', { type: 'button', class: 'button quiet', on: { click: () => this.startOver() } }, 'Start over'))) : null;
         const form = h('form', { class: 'new-run', novalidate: true, on: { submit: (event) => {

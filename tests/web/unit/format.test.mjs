@@ -1,7 +1,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import {
-    fmtBytes, fmtCount, fmtDuration, fmtLoss, fmtNumber, fmtPercent, parseNumber, sentence, shortId,
+    countOf, fmtBytes, fmtCount, fmtDuration, fmtLoss, fmtNumber, fmtPercent, parseNumber, sentence, shortId,
 } from '../../../web/js/format.js';
 
 test('what JSON cannot say is read as it is meant', () => {
@@ -43,6 +43,7 @@ test('shares, counts and bytes', () => {
     assert.equal(fmtPercent(1), '100.0 %');
     assert.equal(fmtPercent(-0.005), '−0.5 %');
     assert.equal(fmtCount(1234567), '1,234,567');
+    assert.deepEqual([0, 1, 2000].map((n) => countOf(n, 'device')), ['0 devices', '1 device', '2,000 devices']);
     assert.equal(fmtCount(-1000), '−1,000');
     const bytes = [[0, '0 B'], [999, '999 B'], [1000, '1.0 kB'], [31400, '31.4 kB'], [999499, '999 kB'], [999500, '1.0 MB'],
         [3.2e9, '3.2 GB'], [5e18, '5000 PB'], [-2048, '−2.0 kB']];

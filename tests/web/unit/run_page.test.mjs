@@ -14,6 +14,8 @@ test('events in words', () => {
     const closed = { round: 7, type: 'train', outcome: 'completed', reason: '', selected: 10, received: 8, partial: 3, dropped: 0, failed: 1, late: 1, metrics: { train_loss: 0.25 } };
     assert.equal(eventWords({ type: 'round_closed', data: closed }), 'Round 7 closed, completed: 8 of 10 received (3 partial), 1 failed, 1 late, loss 0.2500');
     assert.equal(eventWords({ type: 'round_closed', data: { round: 2, type: 'train', outcome: 'failed', reason: 'the run was stopped' } }), 'Round 2 ended: failed, the run was stopped');
+    assert.equal(eventWords({ type: 'devices_frozen', data: { population: 1, dataset: 'd' } }), '1 device of d takes part');
+    assert.equal(eventWords({ type: 'round_opened', data: { round: 0, type: 'train', selected: 1, evaluators: 2 } }), 'Round 0 opened: 1 device to train, 2 to evaluate');
     assert.equal(eventWords({ type: 'task_failed', data: { ordinal: 1, code: 'oom', detail: '<b>' } }), 'Device 1 failed (oom): <b>');
 });
 
