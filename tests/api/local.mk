@@ -4,6 +4,7 @@ API_TESTS = \
 	tests/bin/test_api_access \
 	tests/bin/test_api_dashboard \
 	tests/bin/test_api_diverged \
+	tests/bin/test_api_history \
 	tests/bin/test_api_input \
 	tests/bin/test_api_login \
 	tests/bin/test_api_idempotency \
@@ -63,7 +64,11 @@ tests_bin_test_api_claims_SOURCES = tests/api/test_claims.c $(API_LAB)
 tests_bin_test_api_claims_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_api_claims_LDADD = $(API_TEST_LIBS)
 
-tests_bin_test_api_resources_SOURCES = tests/api/test_resources.c $(API_LAB)
+tests_bin_test_api_history_SOURCES = tests/api/test_history.c tests/api/pages.c tests/api/pages.h $(API_LAB)
+tests_bin_test_api_history_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_history_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_resources_SOURCES = tests/api/test_resources.c tests/api/pages.c tests/api/pages.h $(API_LAB)
 tests_bin_test_api_resources_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_api_resources_LDADD = $(API_TEST_LIBS)
 
