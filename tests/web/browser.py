@@ -317,6 +317,12 @@ class Page:
         wide = self.js(script("fits.js") + "return whatSticksOut();")
         assert not wide, "wider than the screen at %s: %s" % (self.place, wide[:5])
 
+    def check_tables(self):
+        """At this width no table is cut off."""
+        cut = self.js("""return [...document.querySelectorAll('.table-box')].filter((box) => box.scrollWidth > box.clientWidth + 1)
+            .map((box) => `${box.getAttribute('aria-label')}: ${box.scrollWidth} in ${box.clientWidth}`)""")
+        assert not cut, "tables wider than their box at %s: %s" % (self.place, cut)
+
     def check_touch(self):
         """What is pressed with a finger is at least 24 pixels high (WCAG 2.2 AA), a field together with its label."""
         small = self.js("""const high = (e) => Math.max(...[e, ...(e.labels ?? [])].map((one) => one.getBoundingClientRect().height));

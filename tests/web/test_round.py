@@ -29,7 +29,11 @@ def test_a_round_shows_its_tasks(lab, page):
         assert row[0] == "device %d" % task["ordinal"] and row[1].startswith(state), (row, task)
         assert row[3] == "{:,} / {:,}".format(task["steps_done"], task["steps_assigned"]), (row, task)
         assert loss(task["report"]["train_loss_start"]) in row[6] and loss(task["report"]["train_loss_end"]) in row[7], (row, task)
-        assert "%.3g" % task["report"]["gamma"] in row[8] or "%.4g" % task["report"]["gamma"] in row[8], (row, task)
+        assert abs(float(re.search(r"[\d.]+(e.\d+)?$", row[8])[0].replace("\u2212", "-")) - task["report"]["gamma"]) < 1e-3, (row, task)
+    page.check_tables()
+    marks = page.js("""return ['completed', 'partial'].map((state) => [state, document.querySelector(`.of-train [data-status=${state}] path`)])
+        .filter(([, mark]) => mark).map(([state, mark]) => [state, ...[3, 8].map((x) => mark.isPointInFill(new DOMPoint(x, 6)))])""")
+    assert ["partial", True, False] in marks, marks
     bars = page.js("return [...document.querySelectorAll('.of-train tbody svg.gantt')].map((svg) => [...svg.querySelectorAll('rect')]"
                    ".map((r) => [r.getAttribute('class'), Number(r.getAttribute('x')), Number(r.getAttribute('width'))]))")
     assert len(bars) == len(tasks)

@@ -230,6 +230,7 @@ def test_what_was_chosen_is_told_from_defaults(lab, page):
     assert shown["training.learning_rate"] == ["0.01", "required"]
     assert shown["training.local_epochs"] == ["2", "1"]
     assert "training.batch_size" not in shown and "strategy.params.proximal_mu" not in shown
+    page.check_tables()
     page.click("checkbox", re.compile("the defaults"))
     shown = {row[0]: row[1:] for row in page.rows("Fields of the run spec")}
     assert shown["training.batch_size"] == ["10", "10"]

@@ -98,7 +98,7 @@ export function roundHead() {
                 h('div', { class: 'row', role: 'status' }, stateBadge(roundState(round)), round.type === 'train' ? outcomeFacts(round) : null),
                 noteNode(round),
                 h('dl', { class: 'facts plain' }, figureList(round)),
-                h('div', { class: 'row' }, modelLine(round), round.aggregate_sha256 ? copy : null),
+                h('div', { class: 'row round-model' }, modelLine(round), round.aggregate_sha256 ? copy : null),
             ]);
         },
     };

@@ -1,6 +1,7 @@
 // The tasks of a round: when each worked, what it did, and what stands out.
+import { speedText } from './device_cells.js';
 import { append, clear, h, quantity } from './dom.js';
-import { fmtCount, fmtDuration, fmtLoss, fmtNumber, fmtPercent } from './format.js';
+import { fmtCount, fmtDuration, fmtLoss, fmtPercent } from './format.js';
 import { gantt, ganttAxis, ganttLegend, taskState } from './gantt.js';
 import { placeUrl } from './router.js';
 import { stateBadge } from './states.js';
@@ -10,11 +11,11 @@ import { dataTable } from './table.js';
 const TASKS_PAGE = 50;
 const FIGURES = {
     duration: ['Time', fmtDuration, 'from claim to upload'],
-    speed: ['Speed', (v) => (v === null ? '–' : `${fmtNumber(v, 3)} /s`), 'steps of a second of computing'],
+    speed: ['Speed', (v) => (v === null ? '–' : `${speedText(v)} /s`), 'steps of a second of computing'],
     loss_before: ['Loss before', fmtLoss, 'on the device\'s training data, of the model it was given'],
     loss_after: ['Loss after', fmtLoss, 'on the device\'s training data, of the model it sent'],
-    gamma: ['Gamma', fmtNumber, 'how inexact its solution is: 0 is exact, 1 as it was given'],
-    update_norm: ['Update norm', fmtNumber, 'how far the model moved'],
+    gamma: ['Gamma', fmtLoss, 'how inexact its solution is: 0 is exact, 1 as it was given'],
+    update_norm: ['Update norm', fmtLoss, 'how far the model moved'],
     train_loss: ['Training loss', fmtLoss, 'of the model that the round starts from'],
     test_loss: ['Test loss', fmtLoss, 'of the model that the round starts from'],
     accuracy: ['Accuracy', fmtPercent, 'on its test data, of the model that the round starts from'],
@@ -84,7 +85,7 @@ export function roundTable(type, hasGamma, empty) {
         label: type === 'train' ? 'Training tasks' : 'Evaluation tasks', sort: { id: 'device', dir: 'asc' } });
     const note = h('p', { class: 'muted small' });
     return {
-        node: h('div', { class: ['stack', 'round-table', `of-${type}`] }, ganttLegend(), table.node, note),
+        node: h('div', { class: ['stack', 'round-table', 'many-columns', `of-${type}`] }, ganttLegend(), table.node, note),
         update({ rows, start, end, fences, marks }) {
             Object.assign(span, { start, end, marks });
             axis.update(span);

@@ -43,7 +43,7 @@ export function runRounds(data) {
     const made = new Map();
     const table = dataTable({ columns: roundColumns(data.id), key: (r) => r.round, label: 'Rounds', pageSize: ROUNDS_PAGE,
         sort: { id: 'round', dir: 'desc' }, empty: 'No round has been opened yet.' });
-    const node = h('section', { class: 'panel', 'aria-labelledby': 'run-rounds' }, h('h2', { id: 'run-rounds' }, 'Rounds'), table.node);
+    const node = h('section', { class: 'panel many-columns', 'aria-labelledby': 'run-rounds' }, h('h2', { id: 'run-rounds' }, 'Rounds'), table.node);
     return {
         node,
         update() {
