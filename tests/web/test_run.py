@@ -96,7 +96,10 @@ def test_the_strip_tells_every_device_by_keyboard(lab, page):
     run = stage.runs(lab)[1]
     stage.sign_in(lab, page, place_of(run))
     strip = page.find("application", STRIP)
-    page.until(lambda: "Round 8: final" in page.text(), "the work")
+    cells = [cell for item in work_of(lab, run) for cell in item["cells"]]
+    sums = [sum(cell[k] for cell in cells) for k in (2, 3)]
+    states = ", ".join("%d %s" % (n, name) for name in ("completed", "partial") for n in [sum(c[1] == name for c in cells)] if n)
+    page.until(lambda: readout(page) == "8 rounds: %s; %.1f %% of the steps" % (states, 100 * sums[0] / sums[1]), "the work")
     page.js("arguments[0].focus()", strip)
     page.keys(Keys.HOME, Keys.ARROW_UP)
     for item in work_of(lab, run)[:3]:

@@ -4,7 +4,7 @@ import { h, pointerWatch } from './dom.js';
 import { layoutStrip, placeAt, placedCells, rowTop, ZOOMS } from './strip_layout.js';
 import { AXIS_HEIGHT, paintCursor, paintFrame, paintOverview, paintStrip, stripColours } from './strip_paint.js';
 import { STRIP_MODES, stripControls, stripLegend } from './strip_parts.js';
-import { placeWords } from './strip_words.js';
+import { historyWords, placeWords } from './strip_words.js';
 
 const STACK_HEIGHT = 200;
 const LANES_HEIGHT = 320;
@@ -66,6 +66,7 @@ class RoundStrip {
     #follows = true;
     #hasMoved = pointerWatch();
     #frame = 0;
+    #history = { cells: -1, text: '' };
     #observer;
     #endTheme;
 
@@ -217,8 +218,18 @@ class RoundStrip {
 
     #words() {
         const { work } = this.#options;
+        if (!this.#cursor && work.get(work.last)?.type === 'final')
+            return this.#historyWords();
         const cursor = this.#cursor ?? { round: work.last, row: null };
         return cursor.round < 0 ? 'No round has been opened yet.' : placeWords(work, this.#layout, this.#mode, cursor);
+    }
+
+    // Of a run that is done; it may have a million cells.
+    #historyWords() {
+        const { work } = this.#options;
+        if (this.#history.cells !== work.cells)
+            this.#history = { cells: work.cells, text: historyWords(work) };
+        return this.#history.text;
     }
 
     #showReadout() {

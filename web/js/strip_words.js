@@ -31,6 +31,19 @@ function roundWords(n, row, first = 0) {
     return `Round ${n}: ${about}; ${countsText(sum)}${work}`;
 }
 
+// All rounds that are kept, together.
+export function historyWords(work) {
+    const list = [];
+    for (let n = work.first; n <= work.last; n++) {
+        const row = work.get(n);
+        if (row && row.type !== 'final')
+            list.push(row.cells);
+    }
+    const sum = countCells(list);
+    const share = sum.assigned > 0 ? `; ${fmtPercent(sum.done / sum.assigned)} of the steps` : '';
+    return `${fmtCount(list.length)} ${list.length === 1 ? 'round' : 'rounds'}: ${countsText(sum)}${share}`;
+}
+
 function cellWords(cells, i) {
     const state = CELL_STATES[cells.states[i]];
     const steps = cells.assigned[i] > 0

@@ -5,6 +5,7 @@ import {
     deviceColumn, laneColumn, layoutStrip, placeAt, placedCells, roundsOfPixel, roundTicks, rowTop, stackColumn,
     visibleRounds,
 } from '../../../web/js/strip_layout.js';
+import { historyWords } from '../../../web/js/strip_words.js';
 
 const state = (name) => CELL_STATES.indexOf(name);
 const item = (round, cells, more) => ({
@@ -102,6 +103,15 @@ test('what is visible', () => {
     assert.deepEqual(roundsOfPixel(fit, 10), { from: 50, to: 55 });
     assert.deepEqual(roundsOfPixel(layoutStrip({ rounds: 600, rows: 1, width: 1000, height: 9 }), 999), { from: 599, to: 600 });
     assert.deepEqual(roundTicks(layout, 0, 12), [0, 5, 10]);
+});
+
+test('a run in words', () => {
+    const work = createWork();
+    work.put(item(0, [[0, 'dropped', 5, 10], [1, 'completed', 10, 10]]));
+    work.put(item(1, [[0, 'partial', 5, 20], [1, 'completed', 10, 10]]));
+    work.put({ ...item(2, []), type: 'final' });
+    assert.equal(historyWords(work), '2 rounds: 2 completed, 1 partial, 1 dropped; 60.0 % of the steps');
+    assert.equal(historyWords(createWork()), '0 rounds: no device was to train');
 });
 
 test('a dense stack shows shares, work first', () => {
