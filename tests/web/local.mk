@@ -1,7 +1,7 @@
 # The dashboard: its logic by node, the page in a real browser. Both skip (77) where what they need is not installed.
 TESTS += tests/web/unit_tests.sh tests/web/browser_tests.py
-EXTRA_DIST += tests/web/unit_tests.sh tests/web/browser_tests.py tests/web/browser.py tests/web/stage.py \
-	tests/web/contrast.js tests/web/fits.js tests/web/focus.js \
+EXTRA_DIST += tests/web/unit_tests.sh tests/web/browser_tests.py tests/web/browser.py tests/web/stage.py tests/web/screenshots.py \
+	tests/web/contrast.js tests/web/fits.js tests/web/focus.js tests/web/palette.js \
 	tests/web/test_a_bad_page.py tests/web/test_compare.py tests/web/test_fleet.py tests/web/test_live.py \
 	tests/web/test_page.py tests/web/test_runs.py tests/web/test_server.py tests/web/test_signing_in.py tests/web/test_views.py \
 	tests/web/test_round.py tests/web/test_run.py \

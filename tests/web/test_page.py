@@ -1,4 +1,8 @@
-"""The page itself: what it is allowed, and what it costs."""
+"""The page itself: what it is allowed, and what it costs; and that the manual's pictures show it as it is."""
+import base64
+import os
+
+import screenshots
 import stage
 
 POLICY = {"default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "img-src": "'self' data: blob:",
@@ -47,3 +51,24 @@ def test_first_view_is_small(lab, page):
     asked = [u for u in page.requests if u.startswith(page.origin)]
     assert len(asked) <= 5, asked
     assert sum(page.bytes.values()) < 300_000, page.bytes
+
+
+def test_a_picture_is_the_page(lab, page):
+    stage.sign_in(lab, page, "/#/runs")
+    page.find("heading", "Runs")
+    path = os.path.join(lab.folder, "picture.png")
+    taken = screenshots.shoot(page, path)
+    with open(path, "rb") as f:
+        made = base64.b64encode(f.read()).decode()
+    size, far = page.driver.execute_async_script("""
+        const [taken, made, done] = arguments;
+        const pixels = async (png) => {
+            const image = await createImageBitmap(new Blob([Uint8Array.from(atob(png), (c) => c.charCodeAt(0))]));
+            const canvas = new OffscreenCanvas(image.width, image.height).getContext('2d');
+            canvas.drawImage(image, 0, 0);
+            return [[image.width, image.height], canvas.getImageData(0, 0, image.width, image.height).data];
+        };
+        Promise.all([pixels(taken), pixels(made)]).then(([[size, a], [, b]]) =>
+            done([size, a.length === b.length && a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i])), 0)]));""", taken, made)
+    assert size == [1280, 900] and far is not False and far < 40, (size, far)
+    assert len(made) < len(taken) / 2, (len(made), len(taken))
