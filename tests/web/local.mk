@@ -5,7 +5,7 @@ EXTRA_DIST += tests/web/unit_tests.sh tests/web/browser_tests.py tests/web/brows
 	tests/web/test_a_bad_page.py tests/web/test_compare.py tests/web/test_fleet.py tests/web/test_live.py \
 	tests/web/test_page.py tests/web/test_runs.py tests/web/test_server.py tests/web/test_signing_in.py tests/web/test_views.py \
 	tests/web/test_round.py tests/web/test_run.py \
-	tests/web/unit/prom.test.mjs tests/web/unit/server_facts.test.mjs tests/web/unit/compare.test.mjs \
+	tests/web/unit/prom.test.mjs tests/web/unit/server_facts.test.mjs tests/web/unit/compare.test.mjs tests/web/unit/compare_data.test.mjs \
 	tests/web/unit/fleet.test.mjs tests/web/unit/scatter.test.mjs \
 	tests/web/unit/format.test.mjs \
 	tests/web/unit/sse.test.mjs \

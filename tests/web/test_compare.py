@@ -6,6 +6,7 @@ import urllib.parse
 
 import browser
 import stage
+from specs import synthetic_run
 
 
 def place_of(runs, **query):
@@ -50,6 +51,20 @@ def test_every_axis_and_metric_is_that_of_the_api(lab, page):
     page.choose("Over", "Round")
     wanted = [(m["round"], m["value"]) for m in curve(lab, runs[0], "gamma")]
     page.until(lambda: plotted(page, 2)[runs[0]["name"]] == wanted, "gamma by round")
+
+
+def test_curves_grow_as_their_run_goes_on(lab, page):
+    other = stage.runs(lab)[0]
+    run = lab.run(lab.submit(synthetic_run(name="goes on", num_rounds=4, autostart=False)))
+    stage.sign_in(lab, page, place_of([run, other], metric="bytes_in"))
+    page.until(lambda: stage.drawn(page), "the other run")
+    lab.admin.ok("POST", "/api/v1/runs/%s/start" % run["id"], {})
+    lab.wait_run(run["id"])
+    wanted = [(r["round"], r["bytes_in"]) for r in lab.rounds(run["id"])]
+    page.until(lambda: plotted(page, 2).get(run["name"]) == wanted, "all its rounds")
+    page.choose("Metric", "Train loss")
+    wanted = [(m["round"], m["value"]) for m in curve(lab, run, "train_loss")]
+    page.until(lambda: plotted(page, 2).get(run["name"]) == wanted, "its loss")
 
 
 def test_settings_stand_in_the_link(lab, page):

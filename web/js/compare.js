@@ -121,16 +121,33 @@ export function curveOfPoints(items) {
     return items.map((p) => ({ round: p.round, value: parseNumber(p.value), at: p.at, totalSteps: p.total_steps }));
 }
 
+// What curves need of a round's work.
+export function roundOfWork({ round, status, cells, ...rest }) {
+    const numbers = Object.fromEntries([...ROUND_METRICS.keys()].map((name) => [name, rest[name]]));
+    return { ...numbers, round, isClosed: status === 'closed', steps: cells.reduce((sum, cell) => sum + cell[2], 0) };
+}
+
+// The rounds with those that have been asked for anew, which begin where something may still have changed.
+export function withNewRounds(rounds, news) {
+    return [...rounds.filter((r) => news.length === 0 || r.round < news[0].round), ...news];
+}
+
+// The first round that has not come to its end.
+export function firstUnsettled(rounds) {
+    const open = rounds.find((r) => !r.isClosed);
+    return open ? open.round : (rounds[rounds.length - 1]?.round ?? -1) + 1;
+}
+
 // or of one number of each round. Seconds and steps are those before it, as a round's metrics are of the model it starts from.
-export function curveOfWork(items, name) {
+export function curveOfRounds(rounds, name) {
     let [ms, totalSteps] = [0, 0];
     const curve = [];
-    for (const item of items) {
-        const value = parseNumber(item[name] ?? null);
+    for (const one of rounds) {
+        const value = parseNumber(one[name] ?? null);
         if (value !== null)
-            curve.push({ round: item.round, value, seconds: ms / 1000, totalSteps });
-        ms += item.duration_ms ?? 0;
-        totalSteps += item.cells.reduce((sum, cell) => sum + cell[2], 0);
+            curve.push({ round: one.round, value, seconds: ms / 1000, totalSteps });
+        ms += one.duration_ms ?? 0;
+        totalSteps += one.steps;
     }
     return curve;
 }

@@ -1,14 +1,16 @@
 // What the compare view draws: the runs of the link, and of each the curve of one metric; asked for when it is needed, once.
 import { api, apiPath } from './api.js';
-import { ROUND_METRICS, curveOfPoints, curveOfWork } from './compare.js';
+import { ROUND_METRICS, curveOfPoints, curveOfRounds, firstUnsettled, roundOfWork, withNewRounds } from './compare.js';
 import { isAbort } from './http.js';
 
 export const POINTS_DRAWN = 600;
 const ROUNDS_OF_PAGE = 1000;
+const MOST_GROWN = 1.1; // of a thinned curve: what came later is not thinned,
+const WHOLE_AGAIN_MS = 30000; // but thinning it is work for the server
 
 export class CompareData {
     constructor(ids, signal) {
-        Object.assign(this, { ids, signal, runs: new Map(), missing: new Map(), curves: new Map(), names: new Set() });
+        Object.assign(this, { ids, signal, runs: new Map(), missing: new Map(), curves: new Map(), wholeAt: new Map(), rounds: new Map(), names: new Set() });
     }
 
     get(path, query) {
@@ -35,6 +37,7 @@ export class CompareData {
     // All runs and the curve of the metric, in one go: a run and its curve do not wait for each other.
     async load(settings) {
         this.curves.clear();
+        this.rounds.clear();
         await Promise.all(this.ids.flatMap((id) => [this.loadRun(id), this.loadCurve(id, settings)]));
     }
 
@@ -44,30 +47,44 @@ export class CompareData {
     }
 
     async loadCurve(id, { metric, x }) {
-        const withSteps = x === 'steps';
         try {
-            if (ROUND_METRICS.has(metric)) {
-                this.curves.set(`${id} ${metric} steps`, curveOfWork(await this.loadWork(id), metric));
-                return;
-            }
-            const { items } = await this.get(apiPath('runs', id, 'metrics'),
-                { name: metric, device: 'aggregate', max_points: POINTS_DRAWN, total_steps: withSteps || null });
-            this.curves.set(`${id} ${metric}${withSteps ? ' steps' : ''}`, curveOfPoints(items));
+            if (ROUND_METRICS.has(metric))
+                this.curves.set(`${id} ${metric} steps`, curveOfRounds(await this.loadRounds(id), metric));
+            else
+                await this.loadPoints(id, metric, `${id} ${metric}${x === 'steps' ? ' steps' : ''}`);
         } catch (error) {
             if (error.status !== 404)
                 throw error;
         }
     }
 
-    async loadWork(id) {
-        const items = [];
+    // What came after the curve that is there, or all of it. Rounds that are closed do not change.
+    async loadPoints(id, metric, key) {
+        const known = this.curves.get(key);
+        const isDense = known && known.length > MOST_GROWN * POINTS_DRAWN && performance.now() - this.wholeAt.get(key) > WHOLE_AGAIN_MS;
+        const before = known && !isDense ? known : [];
+        const last = before[before.length - 1];
+        if (!last)
+            this.wholeAt.set(key, performance.now());
+        const { items } = await this.get(apiPath('runs', id, 'metrics'), { name: metric, device: 'aggregate',
+            since_round: last ? last.round + 1 : null, max_points: POINTS_DRAWN, total_steps: key.endsWith(' steps') || null });
+        if (this.curves.get(key) === known)
+            this.curves.set(key, [...before, ...curveOfPoints(items)]);
+    }
+
+    async loadRounds(id) {
+        const known = this.rounds.get(id) ?? [];
+        const since = firstUnsettled(known);
+        const news = [];
         let cursor = null;
         do {
-            const page = await this.get(apiPath('runs', id, 'work'), { limit: ROUNDS_OF_PAGE, cursor });
-            items.push(...page.items);
+            const page = await this.get(apiPath('runs', id, 'work'), { since_round: since || null, limit: ROUNDS_OF_PAGE, cursor });
+            news.push(...page.items.map(roundOfWork));
             cursor = page.next_cursor;
         } while (cursor);
-        return items;
+        const rounds = withNewRounds(known, news);
+        this.rounds.set(id, rounds);
+        return rounds;
     }
 
     // What the settings need and is not there yet.
@@ -75,11 +92,15 @@ export class CompareData {
         await Promise.all(this.shown.map((run) => this.curve(run.id, settings) ?? this.loadCurve(run.id, settings)));
     }
 
-    // A run of which something new has come.
+    // A run of which something new has come. Its other curves are asked for again when they are wanted.
     async reload(id, settings) {
-        for (const key of [...this.curves.keys()].filter((k) => k.startsWith(id)))
-            this.curves.delete(key);
-        await Promise.all([this.loadRun(id), this.loadCurve(id, settings)]);
+        const shown = this.curve(id, settings);
+        for (const [key, curve] of this.curves) {
+            if (key.startsWith(id) && curve !== shown)
+                this.curves.delete(key);
+        }
+        const isBySteps = this.curves.has(`${id} ${settings.metric} steps`);
+        await Promise.all([this.loadRun(id), this.loadCurve(id, isBySteps ? { ...settings, x: 'steps' } : settings)]);
     }
 
     // The names of all metrics that the runs have had lately, without their points.

@@ -134,8 +134,8 @@ export function oneAtATime(f) {
     };
 }
 
-// f, at most once in `ms`, and not again before what it promised has come; the last call is never lost. After the signal's end
-// it is not called any more.
+// f, at most once in `ms`, a number or a function, and not again before what it promised has come; the last call is never lost.
+// After the signal's end it is not called any more.
 export function coalesce(f, ms, signal) {
     let timer = 0;
     let last = -Infinity;
@@ -143,7 +143,8 @@ export function coalesce(f, ms, signal) {
     let isWanted = false;
     const isOver = () => Boolean(signal && signal.aborted);
     const arm = () => {
-        timer = setTimeout(run, Math.max(0, last + ms - performance.now()));
+        const wait = typeof ms === 'function' ? ms() : ms;
+        timer = setTimeout(run, Math.max(0, last + wait - performance.now()));
     };
     const run = async () => {
         timer = 0;

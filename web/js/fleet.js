@@ -80,10 +80,28 @@ export function runsOfDevices(devices) {
     return devices.flatMap((device) => (device.open_tasks ?? []).map((task) => task.run_id));
 }
 
+// A device's history with its newest page again; isAll: the page has all. Null where it has to be read whole: there may be
+// tasks between the two, or one has come to its end that is not on the page. What has not changed stays the same object.
+export function renewedHistory(known, newest, isAll) {
+    const former = new Map(known.map((task) => [task.id, task]));
+    const ids = new Set(newest.map((task) => task.id));
+    const older = isAll ? [] : known.filter((task) => !ids.has(task.id));
+    const isApart = !isAll && !newest.some((task) => former.has(task.id));
+    if (isApart || older.some((task) => task.status === 'ready' || task.status === 'claimed'))
+        return null;
+    const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+    return [...newest.map((task) => (isSame(former.get(task.id), task) ? former.get(task.id) : task)), ...older];
+}
+
 // Events of the fleet may come many at a time.
 export const FLEET_RENEW_MS = 2000;
 
 // How long to wait before asking again: however many pages are open, the server has better things to do.
 export function gentlePause(tookMs, least = 5000, most = 300000) {
     return Math.min(most, Math.max(least, tookMs * 400));
+}
+
+// The same where an event says that there is something new: sooner.
+export function eventPause(pause = 0) {
+    return Math.max(FLEET_RENEW_MS, pause / 10);
 }

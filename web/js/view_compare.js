@@ -4,7 +4,7 @@ import { lineChart } from './charts.js';
 import { COMPARE_AXES, MOST_COMPARED, ROUND_METRICS, comparePoints, compareSettings, metricTitle, runLabels } from './compare.js';
 import { CompareData, POINTS_DRAWN } from './compare_data.js';
 import { diffTable, valuesTable } from './compare_tables.js';
-import { append, clear, h, icon, isolated, svgEl } from './dom.js';
+import { append, clear, coalesce, h, icon, isolated, svgEl } from './dom.js';
 import { fmtCount, fmtDuration, fmtNumber, shortId } from './format.js';
 import { pressButton, titledSection } from './parts.js';
 import { renewal } from './renewal.js';
@@ -19,6 +19,8 @@ const AXIS_TITLES = { round: 'Round', wall: 'Time since the start', steps: 'Step
 const CSV_AXES = { round: 'round', wall: 'seconds', steps: 'steps' };
 const COMPARE_RENEW_MS = 3000;
 const CHOICES = 200;
+const PICKER_DRAW_MS = 500;
+const LIST_EVENTS = /^(run_|devices_frozen)/; // which runs there are, and how they stand
 const TOLD_EVENTS = /^(run_|round_closed|devices_frozen|config_changed)/; // what changes a run as it is shown here
 
 function axisOptions(x) {
@@ -33,6 +35,7 @@ class RunPicker {
     constructor(ctx) {
         this.ctx = ctx;
         this.chosen = compareSettings(ctx.query).runs;
+        this.items = [];
         this.button = pressButton('Compare', () => this.compare(), { kind: 'primary', icon: icon('compare') });
         this.table = dataTable({
             label: 'Runs', select: { label: (r) => r.name || shortId(r.id) }, onSelect: (ids) => this.choose(ids), pageSize: 50,
@@ -51,7 +54,8 @@ class RunPicker {
         });
         ctx.host.append(loading());
         const renew = renewal(() => this.load(), COMPARE_RENEW_MS, ctx.signal);
-        ctx.follow({ load: () => this.load(), onEvent: ({ type }) => TOLD_EVENTS.test(type) && renew() });
+        ctx.follow({ load: () => this.load(), onEvent: (event) => (LIST_EVENTS.test(event.type) ? renew() : this.take(event)) });
+        this.draw = coalesce(() => this.table.update(this.items), PICKER_DRAW_MS, ctx.signal);
         this.choose(this.chosen);
     }
 
@@ -63,6 +67,7 @@ class RunPicker {
                 command: 'fedlane run submit SPEC.json', action: h('a', { class: 'button', href: '#/runs' }, 'All runs') }));
             return;
         }
+        this.items = items;
         this.table.update(items);
         if (!this.table.node.isConnected) {
             this.table.select(this.chosen.filter((id) => items.some((run) => run.id === id)));
@@ -70,6 +75,14 @@ class RunPicker {
             append(clear(this.ctx.host), h('div', { class: 'head' },
                 h('div', null, h('h1', null, 'Compare'), h('p', null, text)), this.button), this.table.node);
         }
+    }
+
+    // How far they are comes with the event.
+    take({ type, run_id: id, data }) {
+        if (type !== 'round_closed' || data.type === 'final')
+            return;
+        this.items = this.items.map((run) => (run.id === id ? { ...run, round: Math.min(data.round + 1, run.num_rounds) } : run));
+        this.draw();
     }
 
     choose(ids) {

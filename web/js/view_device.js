@@ -4,7 +4,7 @@ import { confirmDialog } from './confirm.js';
 import { lineChart } from './charts.js';
 import { countBars, labelTags, speedNode, taskLink, workerLink } from './device_cells.js';
 import { append, clear, h, isolated, quantity } from './dom.js';
-import { FLEET_RENEW_MS, classCounts, gentlePause, runsOfDevices } from './fleet.js';
+import { FLEET_RENEW_MS, classCounts, eventPause, gentlePause, renewedHistory, runsOfDevices } from './fleet.js';
 import { fmtCount, fmtDuration, fmtLoss, shortId } from './format.js';
 import { curlDetails, factList, pressButton, titledSection } from './parts.js';
 import { setQuery } from './router.js';
@@ -20,6 +20,7 @@ import { toast } from './toast.js';
 
 const OUTCOMES = new Set(['completed', 'partial', 'late', 'failed', 'dropped']);
 const MOST_HISTORY = 500;
+const NEWEST = 20; // of the history, when it is looked at again
 const MOST_POINTS = 600;
 
 // How a task came out, in one word.
@@ -69,19 +70,22 @@ function historyColumns(runNames) {
 class DeviceView {
     constructor(ctx) {
         const { run = '', type } = ctx.query;
-        Object.assign(this, { ctx, id: ctx.place.device, run, type: type === 'evaluate' ? type : 'train', runs: new Set(), turn: 0 });
+        Object.assign(this, { ctx, id: ctx.place.device, run, type: type === 'evaluate' ? type : 'train',
+            tasks: null, course: null, runs: new Set(), turn: 0 });
         this.runNames = new RunNames(ctx.signal);
         this.table = dataTable({ columns: historyColumns(() => this.runNames), label: 'History', pageSize: 50, sort: { id: 'when', dir: 'desc' },
             empty: 'It has had no such task yet. A run selects it when its turn comes.' });
         this.makePage();
         ctx.host.append(loading());
-        this.again = lookAgain(() => this.load(), ctx.signal);
-        this.refresh = renewal(() => this.load(), FLEET_RENEW_MS, ctx.signal);
+        this.again = lookAgain(() => this.look(), ctx.signal);
+        this.refresh = renewal(() => this.look(), () => eventPause(this.pause), ctx.signal);
         ctx.follow({ load: () => this.load(), onEvent: (event) => this.concerns(event) && this.refresh() });
         ctx.signal.addEventListener('abort', () => this.chart?.destroy());
     }
 
     concerns({ type, data }) {
+        if (type.startsWith('worker_'))
+            this.worker = null;
         return data?.device_id === this.id || (type.startsWith('worker_') && data?.worker_id === this.device?.worker_id);
     }
 
@@ -117,16 +121,22 @@ class DeviceView {
     }
 
     async load() {
+        this.tasks = null;
+        this.course = null;
+        await this.look();
+    }
+
+    // All of it the first time, then what is new.
+    async look() {
         const { signal } = this.ctx;
-        const query = { run: this.run, type: this.type };
         const turn = ++this.turn;
         const begin = performance.now();
         const [device, tasks] = await Promise.all([
             api.get(apiPath('devices', this.id), { signal }),
-            api.all(apiPath('devices', this.id, 'tasks'), { signal, max: MOST_HISTORY, query }),
+            this.readHistory(),
         ]);
-        const worker = device.worker_id ? await api.get(apiPath('workers', device.worker_id), { signal }) : null;
-        const pause = gentlePause(performance.now() - begin);
+        const worker = await this.readWorker(device.worker_id);
+        const took = performance.now() - begin;
         tasks.forEach((task) => this.runs.add(task.run_id));
         await this.runNames.learn([this.run, ...runsOfDevices([device]), ...this.runs].filter(Boolean));
         if (turn !== this.turn) {
@@ -134,8 +144,28 @@ class DeviceView {
         }
         Object.assign(this, { device, tasks, worker });
         this.show();
-        await this.showCourse();
-        this.again(pause);
+        this.pause = gentlePause(took + await this.showCourse());
+        this.again(this.pause);
+    }
+
+    async readHistory() {
+        const path = apiPath('devices', this.id, 'tasks');
+        const query = { run: this.run, type: this.type };
+        const { signal } = this.ctx;
+        if (this.tasks) {
+            const page = await api.get(path, { signal, query: { ...query, limit: NEWEST } });
+            const renewed = renewedHistory(this.tasks, page.items, !page.next_cursor);
+            if (renewed)
+                return Object.assign(renewed.slice(0, MOST_HISTORY), { isMore: this.tasks.isMore || renewed.length > MOST_HISTORY });
+        }
+        return api.all(path, { signal, max: MOST_HISTORY, query });
+    }
+
+    // Only its name and version are shown, which change with an event.
+    readWorker(id) {
+        if (!id || id === this.worker?.id)
+            return id ? this.worker : null;
+        return api.get(apiPath('workers', id), { signal: this.ctx.signal });
     }
 
     show() {
@@ -204,32 +234,44 @@ class DeviceView {
         ];
     }
 
-    // Its loss over the rounds of the run that is chosen, or of its newest, beside that of all devices.
+    // Curves as [[round, value]], of this device and of all: what came after those that are there, while that is little.
+    async readCourse(run) {
+        const known = this.course?.run === run && this.course.all.length < 2 * MOST_POINTS ? this.course : { own: [], all: [] };
+        const last = known.all[known.all.length - 1];
+        const since = last ? last[0] + 1 : null;
+        const get = (device) => api.get(apiPath('runs', run, 'metrics'), { signal: this.ctx.signal,
+            query: { name: 'train_loss', device, since_round: since, max_points: MOST_POINTS } });
+        const [own, all] = (await Promise.all([get(this.id), get('aggregate')]))
+            .map(({ items }) => byRound(curvesOf(items.map((p) => ({ ...p, ordinal: null }))).get('train_loss') ?? []));
+        const before = (curve) => curve.filter(([round]) => since === null || round < since);
+        this.course = { run, own: [...before(known.own), ...own], all: [...known.all, ...all] };
+        return [this.course.own, this.course.all];
+    }
+
+    // Its loss over the rounds of the run that is chosen, or of its newest, beside that of all devices. How long asking took.
     async showCourse() {
         const { turn } = this;
         const run = this.run || this.tasks[0]?.run_id;
         if (!run) {
             this.chartPanel.hidden = true;
-            return;
+            return 0;
         }
-        const get = (device) => api.get(apiPath('runs', run, 'metrics'), { signal: this.ctx.signal,
-            query: { name: 'train_loss', device, max_points: MOST_POINTS } });
-        const [own, all] = await Promise.all([get(this.id), get('aggregate')]);
+        const begin = performance.now();
+        const [own, all] = await this.readCourse(run);
+        const took = performance.now() - begin;
         if (turn !== this.turn)
-            return;
-        const ownPoints = own.items.map((p) => ({ ...p, ordinal: null }));
-        const series = [['This device', ownPoints], ['All devices', all.items]]
-            .map(([name, items]) => ({ name, points: byRound(curvesOf(items).get('train_loss') ?? []) }));
+            return took;
+        const series = [['This device', own], ['All devices', all]].map(([name, points]) => ({ name, points }));
         this.chartPanel.hidden = series.every((one) => one.points.length === 0);
         const options = { title: `Train loss in ${this.runNames.get(run)}`, x: { title: 'Round' }, y: { title: 'Train loss' },
             series, height: 240, file: { name: `${this.device?.name || 'device'} train loss`, x: 'round' } };
         if (this.chartPanel.hidden || this.ctx.signal.aborted)
-            return;
-        if (this.chart) {
+            return took;
+        if (this.chart)
             this.chart.update(options);
-        } else {
+        else
             this.chart = lineChart(this.chartHost, options);
-        }
+        return took;
     }
 }
 

@@ -3,7 +3,7 @@ import { api } from './api.js';
 import { countBars, deviceColumns, speedText, workerColumns } from './device_cells.js';
 import { append, clear, h, isolated } from './dom.js';
 import {
-    DEVICE_STATUSES, FLEET_RENEW_MS, countTexts, fleetFilter, gentlePause, labelCounts, passesFilter, runsOfDevices, speedPoints, statusCounts,
+    DEVICE_STATUSES, countTexts, eventPause, fleetFilter, gentlePause, labelCounts, passesFilter, runsOfDevices, speedPoints, statusCounts,
 } from './fleet.js';
 import { countOf, fmtCount } from './format.js';
 import { pressButton, titledSection } from './parts.js';
@@ -42,7 +42,7 @@ class FleetView {
         ctx.host.append(loading());
         ctx.follow({ load: () => this.load(), onEvent: (event) => FLEET_EVENTS.test(event.type) && this.refresh() });
         this.again = lookAgain(() => this.load(), ctx.signal);
-        this.refresh = renewal(() => this.load(), FLEET_RENEW_MS, ctx.signal);
+        this.refresh = renewal(() => this.load(), () => eventPause(this.pause), ctx.signal);
         ctx.signal.addEventListener('abort', () => this.plot.destroy());
     }
 
@@ -105,7 +105,7 @@ class FleetView {
             api.all('/api/v1/devices', { signal, max: MOST_DEVICES }),
             api.all('/api/v1/workers', { signal, max: MOST_DEVICES }),
         ]);
-        const pause = gentlePause(performance.now() - begin);
+        this.pause = gentlePause(performance.now() - begin);
         await this.runNames.learn(runsOfDevices(devices));
         if (turn !== this.turn) {
             return; // a later look has been taken meanwhile
@@ -114,7 +114,7 @@ class FleetView {
         this.isMore = devices.isMore;
         this.workers = new Map(workers.map((w) => [w.id, w]));
         this.show();
-        this.again(pause);
+        this.again(this.pause);
     }
 
     show() {

@@ -3,7 +3,7 @@ import { api, apiPath } from './api.js';
 import { confirmDialog } from './confirm.js';
 import { deviceColumns } from './device_cells.js';
 import { append, clear, h, isolated } from './dom.js';
-import { FLEET_RENEW_MS, gentlePause, runsOfDevices, statusCounts } from './fleet.js';
+import { eventPause, gentlePause, runsOfDevices, statusCounts } from './fleet.js';
 import { fmtBytes, fmtCount, fmtNumber, shortId } from './format.js';
 import { curlDetails, factList, pressButton, titledSection } from './parts.js';
 import { lookAgain, renewal } from './renewal.js';
@@ -49,7 +49,7 @@ class WorkerView {
             titledSection('worker-devices', 'Devices', [this.count, this.table.node]), curlDetails(apiPath('workers', this.id))];
         ctx.host.append(loading());
         this.again = lookAgain(() => this.load(), ctx.signal);
-        this.refresh = renewal(() => this.load(), FLEET_RENEW_MS, ctx.signal);
+        this.refresh = renewal(() => this.load(), () => eventPause(this.pause), ctx.signal);
         const concerns = ({ type, data }) => data?.worker_id === this.id || type.startsWith('device_');
         ctx.follow({ load: () => this.load(), onEvent: (event) => concerns(event) && this.refresh() });
     }
@@ -62,14 +62,14 @@ class WorkerView {
             api.get(apiPath('workers', this.id), { signal }),
             api.all('/api/v1/devices', { signal, max: MOST_DEVICES_OF_WORKER, query: { worker: this.id } }),
         ]);
-        const pause = gentlePause(performance.now() - begin);
+        this.pause = gentlePause(performance.now() - begin);
         await this.runNames.learn(runsOfDevices(devices));
         if (turn !== this.turn) {
             return; // a later look has been taken meanwhile
         }
         Object.assign(this, { worker, devices });
         this.show();
-        this.again(pause);
+        this.again(this.pause);
     }
 
     show() {

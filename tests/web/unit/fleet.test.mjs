@@ -1,7 +1,8 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import {
-    classCounts, countTexts, currentTask, fleetFilter, gentlePause, labelCounts, labelTexts, passesFilter, speedPoints, statusCounts,
+    classCounts, countTexts, currentTask, eventPause, fleetFilter, gentlePause, labelCounts, labelTexts, passesFilter, renewedHistory, speedPoints,
+    statusCounts,
 } from '../../../web/js/fleet.js';
 
 const device = (more) => ({
@@ -65,4 +66,17 @@ test('only what has a speed and a size can be drawn', () => {
 
 test('asking again costs the server little', () => {
     assert.deepEqual([gentlePause(1), gentlePause(20), gentlePause(60000)], [5000, 8000, 300000]);
+    assert.deepEqual([eventPause(), eventPause(gentlePause(20)), eventPause(gentlePause(60000))], [2000, 2000, 30000]);
+});
+
+test('a history is renewed by its newest page, where that is enough', () => {
+    const task = (id, status = 'completed') => ({ id, status });
+    const known = [task(5, 'claimed'), task(4), task(3)];
+    const renewed = renewedHistory(known, [task(6, 'ready'), task(5), task(4)], false);
+    assert.deepEqual(renewed.map((t) => [t.id, t.status]), [[6, 'ready'], [5, 'completed'], [4, 'completed'], [3, 'completed']]);
+    assert.ok(renewed[2] === known[1] && renewed[3] === known[2], 'what is as it was is the same object');
+    assert.equal(renewedHistory(known, [task(8), task(7)], false), null, 'some may lie between');
+    assert.equal(renewedHistory(known, [task(6), task(4)], false), null, 'it does not say how 5 came out');
+    assert.deepEqual(renewedHistory([], [task(1)], true), [task(1)]);
+    assert.deepEqual(renewedHistory(known, [], true), [], 'another history altogether');
 });
