@@ -138,6 +138,12 @@ class Process:
     def running(self):
         return self.process.poll() is None
 
+    def cpu_s(self):
+        """Seconds of a core that it has taken."""
+        with open("/proc/%d/stat" % self.process.pid) as f:
+            fields = f.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def kill(self):
         if self.running():
             self.process.kill()
