@@ -1,14 +1,13 @@
 // What of a run can be taken away: weights, metrics, spec; each by a button or by curl.
 import { api, apiPath } from './api.js';
 import { commandBox, curlLine } from './command.js';
-import { clear, coalesce, h, icon } from './dom.js';
+import { clear, h, icon } from './dom.js';
 import { fmtBytes } from './format.js';
 import { renewal } from './renewal.js';
 import { fileName, saveBlob, saveButton } from './save.js';
 
 const MODELS_MS = 5000; // a version may come each round
 const SAFETENSORS = 'application/vnd.safetensors';
-const MODELS_MS = 5000; // a round makes one, and "latest" is right without asking
 
 function fileRow(title, text, ...children) {
     return h('div', { class: 'file' }, h('h3', null, title), h('p', { class: 'muted small' }, text), children);
@@ -66,7 +65,6 @@ export function runFiles(runId, signal) {
     // Where it does not come the list stays as it was; "latest" always works, and what does not is told when it is pressed.
     const askModels = renewal(async () => picker.update(await api.all(apiPath('runs', runId, 'models'), { max: 100, signal })), MODELS_MS, signal);
 
-    const askModels = coalesce(loadModels, MODELS_MS, signal);
     return {
         node,
         update(next) {

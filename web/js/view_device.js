@@ -151,12 +151,12 @@ class DeviceView {
     async readHistory() {
         const path = apiPath('devices', this.id, 'tasks');
         const query = { run: this.run, type: this.type };
-        const { signal } = this.ctx;
-        if (this.tasks) {
+        const { ctx: { signal }, tasks: known } = this;
+        if (known) {
             const page = await api.get(path, { signal, query: { ...query, limit: NEWEST } });
-            const renewed = renewedHistory(this.tasks, page.items, !page.next_cursor);
+            const renewed = renewedHistory(known, page.items, !page.next_cursor);
             if (renewed)
-                return Object.assign(renewed.slice(0, MOST_HISTORY), { isMore: this.tasks.isMore || renewed.length > MOST_HISTORY });
+                return Object.assign(renewed.slice(0, MOST_HISTORY), { isMore: known.isMore || renewed.length > MOST_HISTORY });
         }
         return api.all(path, { signal, max: MOST_HISTORY, query });
     }
