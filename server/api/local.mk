@@ -34,6 +34,7 @@ libfedlane_api_a_SOURCES = \
 	server/api/metric_points.c \
 	server/api/metric_points.h \
 	server/api/metric_steps.c \
+	server/api/round_numbers.c \
 	server/api/metrics.c \
 	server/api/models.c \
 	server/api/models.h \

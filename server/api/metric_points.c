@@ -25,16 +25,17 @@ static const char *intern(struct names *names, struct arena *arena, const char *
     return copy;
 }
 
-static enum err grow(struct metric_points *p)
+enum err metric_points_put(struct metric_points *p, const struct metric_point *point)
 {
-    if (p->count < p->capacity)
-        return ERR_OK;
-    size_t capacity = p->capacity ? 2 * p->capacity : 256;
-    struct metric_point *items = realloc(p->items, capacity * sizeof *items);
-    if (!items)
-        return ERR_NO_MEMORY;
-    p->items = items;
-    p->capacity = capacity;
+    if (p->count == p->capacity) {
+        size_t capacity = p->capacity ? 2 * p->capacity : 256;
+        struct metric_point *items = realloc(p->items, capacity * sizeof *items);
+        if (!items)
+            return ERR_NO_MEMORY;
+        p->items = items;
+        p->capacity = capacity;
+    }
+    p->items[p->count++] = *point;
     return ERR_OK;
 }
 
@@ -52,18 +53,15 @@ static enum err take(struct reading *r, const struct metric_row *rows, size_t n,
             out->has_more = true;
             return ERR_OK;
         }
-        enum err e = grow(out);
+        const struct metric_point point = {.name = intern(names, r->arena, m->name),
+                                           .round = m->round,
+                                           .ordinal = m->ordinal,
+                                           .value = m->value,
+                                           .weight = m->weight,
+                                           .at = m->at};
+        enum err e = point.name ? metric_points_put(out, &point) : ERR_NO_MEMORY;
         if (e != ERR_OK)
             return e;
-        const char *name = intern(names, r->arena, m->name);
-        if (!name)
-            return ERR_NO_MEMORY;
-        out->items[out->count++] = (struct metric_point){.name = name,
-                                                         .round = m->round,
-                                                         .ordinal = m->ordinal,
-                                                         .value = m->value,
-                                                         .weight = m->weight,
-                                                         .at = m->at};
         if (m->round != place->round)
             *place = (struct place){.round = m->round};
         place->skip++;
@@ -100,6 +98,8 @@ static enum err read_curve(struct reading *r, struct store_txn *txn, const struc
 enum err metric_points_read(struct reading *r, struct store_txn *txn, const struct metric_filter *f,
                             size_t max, struct metric_points *out)
 {
+    if (f->number)
+        return round_numbers_read(txn, f, max, out);
     struct names *names = arena_alloc(r->arena, sizeof *names);
     if (!names)
         return ERR_NO_MEMORY;

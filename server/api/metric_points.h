@@ -14,6 +14,7 @@ struct metric_point {
 
 struct metric_filter {
     const char *run_id, *name; /* name NULL: all */
+    const char *number;        /* not NULL: this number of the rounds, in place of metrics */
     struct store_value ordinal;
     int64_t since_round, last_round;
     int64_t skip; /* points of since_round that were sent before */
@@ -30,6 +31,12 @@ struct metric_points {
 /* Up to `max` points, in the order of round, name, ordinal. Names lie in the reading's arena. */
 enum err metric_points_read(struct reading *r, struct store_txn *txn, const struct metric_filter *f,
                             size_t max, struct metric_points *out) MUST_CHECK;
+/* round_numbers.c: NULL where rounds have no number of that name. */
+const char *round_number_find(const char *name);
+/* filter->number of each closed round that has it, in place of a metric; as metric_points_read(). */
+enum err round_numbers_read(struct store_txn *txn, const struct metric_filter *f, size_t max,
+                            struct metric_points *out) MUST_CHECK;
+enum err metric_points_put(struct metric_points *p, const struct metric_point *point) MUST_CHECK;
 /* Keeps at most max points of each series (name and ordinal); the order becomes name, ordinal, round. */
 enum err metric_points_thin(struct metric_points *p, size_t max) MUST_CHECK;
 /* metric_steps.c: sets total_steps, how many steps all devices had done before the point's round. (A round's

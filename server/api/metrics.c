@@ -64,6 +64,23 @@ static enum err read_device(struct metrics_look *look, struct store_txn *txn)
     return ERR_OK;
 }
 
+/* ?number=: of the rounds, so neither a metric nor a device's. */
+static enum err read_number(struct metrics_look *look, struct fault *fault)
+{
+    const char *number = request_query(look->r.rq, "number");
+    if (!number)
+        return ERR_OK;
+    look->filter.number = round_number_find(number);
+    if (!look->filter.number)
+        return fault_set(fault, ERR_INVALID_FIELD, "number",
+                         "It must be proximal_mu, mean_gamma, dissimilarity_b, grad_variance_weighted, "
+                         "grad_variance_uniform, duration_ms, bytes_in or bytes_out.");
+    if (look->filter.name || request_query(look->r.rq, "device"))
+        return fault_set(fault, ERR_INVALID_FIELD, look->filter.name ? "name" : "device",
+                         "With number there are no metrics: leave it out.");
+    return ERR_OK;
+}
+
 static enum err read_question(struct metrics_look *look, struct fault *fault)
 {
     const struct request *rq = look->r.rq;
@@ -76,6 +93,8 @@ static enum err read_question(struct metrics_look *look, struct fault *fault)
         e = request_query_int(rq, "limit", 1, LIMIT_PAGE, LIMIT_PAGE, &look->limit, fault);
     if (e == ERR_OK)
         e = request_query_int(rq, "max_points", 2, MAX_POINTS, 0, &look->max_points, fault);
+    if (e == ERR_OK)
+        e = read_number(look, fault);
     const char *steps = request_query(rq, "total_steps");
     look->has_steps = steps && str_eq(steps, "true");
     if (e == ERR_OK && steps && !look->has_steps && !str_eq(steps, "false"))

@@ -1,5 +1,6 @@
 /* What two rounds leave, as people and programs read it: rounds, tasks, models, metrics. */
 #include <string.h>
+#include "common/base/str.h"
 #include "tests/api/pages.h"
 
 static void update(const struct lab *lab, const struct lab_device *d, float value, double loss)
@@ -192,6 +193,50 @@ static void metric_pages_agree(const struct lab *lab, const char *run, const cha
     json_decref(whole);
 }
 
+/* What the rounds say of themselves, as curves. */
+static void numbers_of_rounds(struct lab *lab, const char *run, const char *list)
+{
+    static const char *const names[] = {"proximal_mu", "duration_ms", "bytes_in", "bytes_out"};
+    json_t *work = lab_ok(lab, lab->viewer, "GET", path_of("/api/v1/runs/%s/work", run), NULL);
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        json_t *m = lab_ok(lab, lab->viewer, "GET",
+                           path_of("%s?number=%s&total_steps=true&max_points=100", list, names[k]), NULL);
+        size_t i, at = 0;
+        json_t *round;
+        json_array_foreach(json_at(work, "items"), i, round)
+        {
+            const json_t *p = json_array_get(json_at(m, "items"), at);
+            if (!str_eq(text_at(round, "status"), "closed"))
+                continue;
+            ck_assert_int_eq(int_at(p, "round"), int_at(round, "round"));
+            ck_assert_str_eq(text_at(p, "name"), names[k]);
+            ck_assert_double_eq(json_number_value(json_at(p, "value")),
+                                json_number_value(json_object_get(round, names[k])));
+            ck_assert_int_eq(int_at(p, "total_steps"), 12 * int_at(round, "round"));
+            ck_assert(json_is_null(json_at(p, "ordinal")) && json_is_null(json_at(p, "weight")));
+            at++;
+        }
+        ck_assert_uint_eq(at, json_array_size(json_at(m, "items")));
+        ck_assert_uint_ge(at, 2);
+        json_decref(m);
+    }
+    json_decref(work);
+    json_t *one = lab_ok(lab, lab->viewer, "GET", path_of("%s?number=duration_ms&limit=1", list), NULL);
+    json_t *next =
+        lab_ok(lab, lab->viewer, "GET",
+               path_of("%s?number=duration_ms&limit=1&cursor=%s", list, text_at(one, "next_cursor")), NULL);
+    ck_assert_int_eq(int_at(one, "items.0.round"), 0);
+    ck_assert_int_eq(int_at(next, "items.0.round"), 1);
+    json_decref(one);
+    json_decref(next);
+    lab_refused(lab, lab->viewer, "GET", path_of("%s?number=train_loss", list), NULL, 400, "invalid_field",
+                "number");
+    lab_refused(lab, lab->viewer, "GET", path_of("%s?number=bytes_in&name=gamma", list), NULL, 400,
+                "invalid_field", "name");
+    lab_refused(lab, lab->viewer, "GET", path_of("%s?number=bytes_in&device=1", list), NULL, 400,
+                "invalid_field", "device");
+}
+
 START_TEST(test_metrics)
 {
     struct lab lab;
@@ -248,6 +293,7 @@ START_TEST(test_metrics)
     http_answer_release(&a);
     lab_refused(&lab, lab.viewer, "GET", path_of("%s?total_steps=1", list), NULL, 400, "invalid_field",
                 "total_steps");
+    numbers_of_rounds(&lab, run, list);
     lab_refused(&lab, lab.viewer, "GET", path_of("%s?max_points=2&cursor=0.1", list), NULL, 400,
                 "invalid_field", "cursor");
     lab_close(&lab);

@@ -51,6 +51,9 @@ def test_every_axis_and_metric_is_that_of_the_api(lab, page):
     page.choose("Over", "Round")
     wanted = [(m["round"], m["value"]) for m in curve(lab, runs[0], "gamma")]
     page.until(lambda: plotted(page, 2)[runs[0]["name"]] == wanted, "gamma by round")
+    page.choose("Metric", "Duration of the round, ms")
+    wanted = [(r["round"], r["duration_ms"]) for r in lab.rounds(runs[0]["id"])]
+    page.until(lambda: plotted(page, 2)[runs[0]["name"]] == wanted, "the duration of each round")
 
 
 def test_curves_grow_as_their_run_goes_on(lab, page):

@@ -101,7 +101,7 @@ export function runLabels(runs) {
         ? `${names[i]} …${run.id.slice(-6)}` : names[i]));
 }
 
-// What a round has besides its metrics: it comes with its work, round by round.
+// What a round has besides its metrics.
 export const ROUND_METRICS = new Map([
     ['proximal_mu', 'Proximal mu'], ['dissimilarity_b', 'Dissimilarity B'],
     ['grad_variance_weighted', 'Gradient variance, weighted'], ['grad_variance_uniform', 'Gradient variance, uniform'], ['duration_ms', 'Duration of the round, ms'],
@@ -116,40 +116,9 @@ export function metricTitle(name) {
     return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-// A curve is [{round, value, at or seconds, totalSteps}]: of the API's points,
+// A curve is [{round, value, at, totalSteps}]. Time and steps are those before the round, as its metrics are of the model it starts from.
 export function curveOfPoints(items) {
     return items.map((p) => ({ round: p.round, value: parseNumber(p.value), at: p.at, totalSteps: p.total_steps }));
-}
-
-// What curves need of a round's work.
-export function roundOfWork({ round, status, cells, ...rest }) {
-    const numbers = Object.fromEntries([...ROUND_METRICS.keys()].map((name) => [name, rest[name]]));
-    return { ...numbers, round, isClosed: status === 'closed', steps: cells.reduce((sum, cell) => sum + cell[2], 0) };
-}
-
-// The rounds with those that have been asked for anew, which begin where something may still have changed.
-export function withNewRounds(rounds, news) {
-    return [...rounds.filter((r) => news.length === 0 || r.round < news[0].round), ...news];
-}
-
-// The first round that has not come to its end.
-export function firstUnsettled(rounds) {
-    const open = rounds.find((r) => !r.isClosed);
-    return open ? open.round : (rounds[rounds.length - 1]?.round ?? -1) + 1;
-}
-
-// or of one number of each round. Seconds and steps are those before it, as a round's metrics are of the model it starts from.
-export function curveOfRounds(rounds, name) {
-    let [ms, totalSteps] = [0, 0];
-    const curve = [];
-    for (const one of rounds) {
-        const value = parseNumber(one[name] ?? null);
-        if (value !== null)
-            curve.push({ round: one.round, value, seconds: ms / 1000, totalSteps });
-        ms += one.duration_ms ?? 0;
-        totalSteps += one.steps;
-    }
-    return curve;
 }
 
 // Smoothing means the same whether a curve has all its points or every tenth: the weight is for one round.
@@ -162,7 +131,7 @@ export function weightOfStride(weight, curve) {
 
 function onAxis(curve, x, run) {
     if (x === 'wall')
-        return curve.some((p) => p.at) ? byWallTime(curve, run.started_at) : curve.map((p) => [p.seconds, p.value]);
+        return byWallTime(curve, run.started_at);
     return x === 'steps' ? curve.map((p) => [p.totalSteps, p.value]) : byRound(curve);
 }
 

@@ -1,16 +1,15 @@
 // What the compare view draws: the runs of the link, and of each the curve of one metric; asked for when it is needed, once.
 import { api, apiPath } from './api.js';
-import { ROUND_METRICS, curveOfPoints, curveOfRounds, firstUnsettled, roundOfWork, withNewRounds } from './compare.js';
+import { ROUND_METRICS, curveOfPoints } from './compare.js';
 import { isAbort } from './http.js';
 
 export const POINTS_DRAWN = 600;
-const ROUNDS_OF_PAGE = 1000;
 const MOST_GROWN = 1.1; // of a thinned curve: what came later is not thinned,
 const WHOLE_AGAIN_MS = 30000; // but thinning it is work for the server
 
 export class CompareData {
     constructor(ids, signal) {
-        Object.assign(this, { ids, signal, runs: new Map(), missing: new Map(), curves: new Map(), wholeAt: new Map(), rounds: new Map(), names: new Set() });
+        Object.assign(this, { ids, signal, runs: new Map(), missing: new Map(), curves: new Map(), wholeAt: new Map(), names: new Set() });
     }
 
     get(path, query) {
@@ -37,7 +36,6 @@ export class CompareData {
     // All runs and the curve of the metric, in one go: a run and its curve do not wait for each other.
     async load(settings) {
         this.curves.clear();
-        this.rounds.clear();
         await Promise.all(this.ids.flatMap((id) => [this.loadRun(id), this.loadCurve(id, settings)]));
     }
 
@@ -48,10 +46,7 @@ export class CompareData {
 
     async loadCurve(id, { metric, x }) {
         try {
-            if (ROUND_METRICS.has(metric))
-                this.curves.set(`${id} ${metric} steps`, curveOfRounds(await this.loadRounds(id), metric));
-            else
-                await this.loadPoints(id, metric, `${id} ${metric}${x === 'steps' ? ' steps' : ''}`);
+            await this.loadPoints(id, metric, `${id} ${metric}${x === 'steps' ? ' steps' : ''}`);
         } catch (error) {
             if (error.status !== 404)
                 throw error;
@@ -66,25 +61,11 @@ export class CompareData {
         const last = before[before.length - 1];
         if (!last)
             this.wholeAt.set(key, performance.now());
-        const { items } = await this.get(apiPath('runs', id, 'metrics'), { name: metric, device: 'aggregate',
+        const which = ROUND_METRICS.has(metric) ? { number: metric } : { name: metric, device: 'aggregate' };
+        const { items } = await this.get(apiPath('runs', id, 'metrics'), { ...which,
             since_round: last ? last.round + 1 : null, max_points: POINTS_DRAWN, total_steps: key.endsWith(' steps') || null });
         if (this.curves.get(key) === known)
             this.curves.set(key, [...before, ...curveOfPoints(items)]);
-    }
-
-    async loadRounds(id) {
-        const known = this.rounds.get(id) ?? [];
-        const since = firstUnsettled(known);
-        const news = [];
-        let cursor = null;
-        do {
-            const page = await this.get(apiPath('runs', id, 'work'), { since_round: since || null, limit: ROUNDS_OF_PAGE, cursor });
-            news.push(...page.items.map(roundOfWork));
-            cursor = page.next_cursor;
-        } while (cursor);
-        const rounds = withNewRounds(known, news);
-        this.rounds.set(id, rounds);
-        return rounds;
     }
 
     // What the settings need and is not there yet.

@@ -1,7 +1,7 @@
 // Up to ten runs over each other: one metric as curves, what differs between their specs, and how they ended.
 import { api } from './api.js';
 import { lineChart } from './charts.js';
-import { COMPARE_AXES, MOST_COMPARED, ROUND_METRICS, comparePoints, compareSettings, metricTitle, runLabels } from './compare.js';
+import { COMPARE_AXES, MOST_COMPARED, comparePoints, compareSettings, metricTitle, runLabels } from './compare.js';
 import { CompareData, POINTS_DRAWN } from './compare_data.js';
 import { diffTable, valuesTable } from './compare_tables.js';
 import { append, clear, coalesce, h, icon, isolated, svgEl } from './dom.js';
@@ -285,8 +285,6 @@ class CompareView {
     // What the picture does not say of itself.
     remark() {
         const { settings, data } = this;
-        if (ROUND_METRICS.has(settings.metric))
-            return settings.x === 'wall' ? 'Time here is that of the rounds before, without what lay between them, such as a pause.' : '';
         const isLong = (run) => (data.curve(run.id, settings)?.length ?? 0) >= POINTS_DRAWN;
         return data.shown.some(isLong) ? 'The server thins long curves so that their shape, peaks included, stays; the CSV holds what is drawn.' : '';
     }

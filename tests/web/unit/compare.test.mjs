@@ -1,8 +1,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import {
-    bestOf, betterWay, comparePoints, compareSettings, curveOfPoints, curveOfRounds, differingParams, firstUnsettled, flatSpec, lastValues, metricTitle, roundOfWork, runLabels, specInForce,
-    weightOfStride, withNewRounds,
+    bestOf, betterWay, comparePoints, compareSettings, curveOfPoints, differingParams, flatSpec, lastValues, metricTitle, runLabels, specInForce, weightOfStride,
 } from '../../../web/js/compare.js';
 
 const id = (n) => String(n).padStart(32, '0');
@@ -101,32 +100,6 @@ test('a curve lies on each axis', () => {
     assert.deepEqual(comparePoints(curve, { ...plain, x: 'wall' }, run), [[5, 2], [7, NaN]]);
     assert.deepEqual(comparePoints(curve, { ...plain, x: 'steps' }, run), [[0, 2], [40, NaN]]);
     assert.deepEqual(comparePoints([], { ...plain, x: 'wall', smooth: 0.9 }, run), []);
-});
-
-test('a number of each round is a curve, too', () => {
-    const items = [
-        { round: 0, proximal_mu: 0.1, duration_ms: 500, cells: [[0, 'completed', 5, 5], [1, 'partial', 2, 5]] },
-        { round: 1, duration_ms: 1500, cells: [] },
-        { round: 2, proximal_mu: 'Infinity', cells: [[0, 'open', 0, 5]] },
-    ];
-    const curve = curveOfRounds(items.map(roundOfWork), 'proximal_mu');
-    assert.deepEqual(comparePoints(curve, plain, {}), [[0, 0.1], [2, Infinity]]);
-    assert.deepEqual(comparePoints(curve, { ...plain, x: 'wall' }, {}), [[0, 0.1], [2, Infinity]]);
-    assert.deepEqual(comparePoints(curve, { ...plain, x: 'steps' }, {}), [[0, 0.1], [7, Infinity]]);
-    assert.deepEqual(curveOfRounds([], 'bytes_in'), []);
-});
-
-test('rounds are asked for again from the first that may have changed', () => {
-    const rounds = [['closed', 4], ['closed', 5], ['training', 1]].map(([status, steps], round) => (
-        roundOfWork({ round, status, cells: [[0, 'open', steps, 9]], bytes_in: round * 10 })));
-    assert.equal(firstUnsettled(rounds), 2);
-    assert.equal(firstUnsettled(rounds.slice(0, 2)), 2);
-    assert.equal(firstUnsettled([]), 0);
-    const news = [2, 3].map((round) => roundOfWork({ round, status: 'closed', cells: [[0, 'completed', 9, 9]], bytes_in: 7 }));
-    const all = withNewRounds(rounds, news);
-    assert.deepEqual(all.map((r) => [r.round, r.steps, r.isClosed]), [[0, 4, true], [1, 5, true], [2, 9, true], [3, 9, true]]);
-    assert.deepEqual(curveOfRounds(all, 'bytes_in').map((p) => [p.value, p.totalSteps]), [[0, 0], [10, 4], [7, 9], [7, 18]]);
-    assert.deepEqual(withNewRounds(rounds, []), rounds);
 });
 
 test('smoothing is the same for a thinned curve', () => {
