@@ -141,8 +141,10 @@ static enum err fake_step(struct trainer *t, int64_t max_steps, bool *out_is_don
     (void)fake_lock();
     hooks.num_waiting++;
     (void)pthread_cond_broadcast(&changed);
-    while (hooks.is_held)
+    while (hooks.is_held && hooks.num_free == 0)
         (void)pthread_cond_wait(&changed, &lock);
+    if (hooks.num_free > 0)
+        hooks.num_free--;
     hooks.num_waiting--;
     enum err e = hooks.step_err;
     bool gives_nan = hooks.gives_nan;
@@ -156,8 +158,10 @@ static enum err fake_step(struct trainer *t, int64_t max_steps, bool *out_is_don
         if (p->steps_done == 1)
             p->train_loss_start = p->train_loss_end;
     }
-    if (gives_nan)
+    if (gives_nan) {
         t->weights[3] = NAN;
+        p->train_loss_end = NAN;
+    }
     *out_is_done = p->steps_done >= p->steps_assigned;
     return e;
 }

@@ -25,11 +25,12 @@ struct worker_task support_task(void);
 extern const struct trainer_ops fake_trainer;
 struct fake_hooks {
     enum err open_err, begin_err, step_err, evaluate_err;
-    bool gives_nan;           /* the first step makes a weight NaN */
+    bool gives_nan;           /* steps make a weight and the loss NaN */
     int num_opened, num_open; /* trainers made, and not closed */
     int num_evaluated;
     /* Steps wait while `is_held` is set (fake_hold, fake_release); num_waiting of them do. */
     bool is_held;
+    int num_free; /* so many calls pass nevertheless */
     int num_waiting;
 };
 void fake_reset(void);

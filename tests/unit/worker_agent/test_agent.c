@@ -291,6 +291,34 @@ START_TEST(directives_are_followed)
 }
 END_TEST
 
+/* Before the first step there is no loss; after it, NaN is one. */
+START_TEST(heartbeats_tell_a_loss_that_is_no_number)
+{
+    struct agent_lab lab;
+    int n = 0, num_without = 0;
+    lab_init(&lab);
+    lab.heartbeat_s = 0.02;
+    fake_lock()->gives_nan = true;
+    fake_unlock();
+    fake_hold();
+    lab_tasks(&lab, "001");
+    lab_start(&lab);
+    fake_wait_for(1);
+    for (; num_without < 2; n++) {
+        const char *body = lab_wait(&lab, LAB_HEARTBEAT, n)->body;
+        ck_assert_ptr_null(strstr(body, "train_loss"));
+        num_without += strstr(body, LAB_TASK("001")) != NULL;
+    }
+    fake_lock()->num_free = 1; /* it holds again at its second step */
+    fake_unlock();
+    while (!strstr(lab_wait(&lab, LAB_HEARTBEAT, n)->body, "\"train_loss\":\"NaN\""))
+        n++;
+    fake_release();
+    ck_assert_int_eq(lab_stop(&lab), ERR_OK);
+    lab_release(&lab);
+}
+END_TEST
+
 /* Two threads are in their first step, one task waits: all three are given back. */
 START_TEST(the_end_gives_open_tasks_back)
 {
@@ -359,6 +387,7 @@ int main(void)
                                   weights_with_another_digest_are_never_used,
                                   a_task_it_does_not_understand_is_failed,
                                   directives_are_followed,
+                                  heartbeats_tell_a_loss_that_is_no_number,
                                   the_end_gives_open_tasks_back,
                                   the_end_comes_also_while_the_server_is_away,
                                   a_newer_attempt_takes_the_place_of_the_older};
