@@ -34,7 +34,6 @@ libfedlane_api_a_SOURCES = \
 	server/api/metric_points.c \
 	server/api/metric_points.h \
 	server/api/metric_steps.c \
-	server/api/round_numbers.c \
 	server/api/metrics.c \
 	server/api/models.c \
 	server/api/models.h \
@@ -53,6 +52,8 @@ libfedlane_api_a_SOURCES = \
 	server/api/register.c \
 	server/api/report.c \
 	server/api/report.h \
+	server/api/round_numbers.c \
+	server/api/round_numbers.h \
 	server/api/rounds.c \
 	server/api/routes.c \
 	server/api/routes.h \

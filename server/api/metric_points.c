@@ -1,4 +1,5 @@
 #include "server/api/metric_points.h"
+#include "server/api/round_numbers.h"
 
 #include <stdlib.h>
 #include <string.h>

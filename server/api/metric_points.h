@@ -31,11 +31,6 @@ struct metric_points {
 /* Up to `max` points, in the order of round, name, ordinal. Names lie in the reading's arena. */
 enum err metric_points_read(struct reading *r, struct store_txn *txn, const struct metric_filter *f,
                             size_t max, struct metric_points *out) MUST_CHECK;
-/* round_numbers.c: NULL where rounds have no number of that name. */
-const char *round_number_find(const char *name);
-/* filter->number of each closed round that has it, in place of a metric; as metric_points_read(). */
-enum err round_numbers_read(struct store_txn *txn, const struct metric_filter *f, size_t max,
-                            struct metric_points *out) MUST_CHECK;
 enum err metric_points_put(struct metric_points *p, const struct metric_point *point) MUST_CHECK;
 /* Keeps at most max points of each series (name and ordinal); the order becomes name, ordinal, round. */
 enum err metric_points_thin(struct metric_points *p, size_t max) MUST_CHECK;

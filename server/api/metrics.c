@@ -7,6 +7,7 @@
 #include "server/api/handlers.h"
 #include "server/api/metric_points.h"
 #include "server/api/page.h"
+#include "server/api/round_numbers.h"
 #include "server/api/run_json.h"
 
 #define MAX_POINTS 10000

@@ -1,15 +1,21 @@
-/* What rounds have besides their metrics, as points of a curve: so long runs are drawn without what each
- * device of each round did. */
+#include "server/api/round_numbers.h"
+
 #include <math.h>
+#include <string.h>
 #include "common/base/str.h"
-#include "server/api/metric_points.h"
 
 #define ROUNDS_AT_ONCE 500
+#define GAMMA          1 /* in numbers[] */
 
 static const char *const numbers[] = {
     "proximal_mu",           "mean_gamma",  "dissimilarity_b", "grad_variance_weighted",
     "grad_variance_uniform", "duration_ms", "bytes_in",        "bytes_out",
 };
+
+bool round_gamma_is_nan(const struct round_row *round)
+{
+    return isnan(round->mean_gamma) && strstr(round->metrics, "\"gamma\":\"NaN\"");
+}
 
 const char *round_number_find(const char *name)
 {
@@ -20,8 +26,8 @@ const char *round_number_find(const char *name)
     return NULL;
 }
 
-/* NAN: it has none. In the order of numbers[]. */
-static double number_of(const struct round_row *round, const char *name)
+/* In the order of numbers[]. */
+static double number_of(const struct round_row *round, const char *name, bool *out_has)
 {
     const double values[] = {
         round->proximal_mu,           round->mean_gamma,
@@ -32,21 +38,24 @@ static double number_of(const struct round_row *round, const char *name)
     size_t i = 0;
     while (!str_eq(name, numbers[i]))
         i++;
+    *out_has = round->closed_at && (!isnan(values[i]) || (i == GAMMA && round_gamma_is_nan(round)));
     return values[i];
 }
 
+/* As points of a curve, so that long runs are drawn without what each device of each round did. */
 static enum err take(const struct round_row *rows, size_t n, const struct metric_filter *f, size_t max,
                      struct metric_points *out)
 {
     enum err e = ERR_OK;
     for (size_t i = 0; e == ERR_OK && i < n && !out->has_more; i++) {
+        bool has;
         const struct metric_point point = {.name = f->number,
                                            .round = rows[i].n,
                                            .ordinal = -1,
-                                           .value = number_of(&rows[i], f->number),
+                                           .value = number_of(&rows[i], f->number, &has),
                                            .weight = NAN,
                                            .at = rows[i].opened_at};
-        if (!rows[i].closed_at || isnan(point.value))
+        if (!has)
             continue;
         if (out->count == max)
             out->has_more = true;

@@ -1,9 +1,8 @@
-#include <math.h>
 #include "common/base/str.h"
-#include "common/json/json_num.h"
 #include "server/api/fields.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
+#include "server/api/round_numbers.h"
 #include "server/api/run_json.h"
 #include "server/api/task_json.h"
 #include "server/core/names.h"
@@ -26,21 +25,16 @@ static void put_counts(struct obj *o, const struct round_row *r)
     obj_int(o, "bytes_out", r->bytes_out);
 }
 
-/* The store keeps no NaN, but in the text of the metrics: there a mean that is NaN is told from none. */
-static void put_mean_gamma(struct obj *o, const struct round_row *r)
-{
-    const json_t *gamma = json_object_get(json_object_get(o->json, "metrics"), "gamma");
-    bool is_known = !isnan(r->mean_gamma) || gamma;
-    obj_take(o, "mean_gamma", is_known ? json_num(r->mean_gamma) : json_null());
-}
-
 static void put_results(struct obj *o, const struct round_row *r)
 {
     obj_text_or_null(o, "aggregate_sha256", r->aggregate_sha256);
     obj_text_or_null(o, "weights_sha256", r->weights_sha256);
     obj_raw(o, "metrics", r->metrics[0] ? r->metrics : "{}");
     obj_num_or_null(o, "proximal_mu", r->proximal_mu);
-    put_mean_gamma(o, r);
+    if (round_gamma_is_nan(r))
+        obj_num(o, "mean_gamma", r->mean_gamma);
+    else
+        obj_num_or_null(o, "mean_gamma", r->mean_gamma);
     obj_num_or_null(o, "dissimilarity_b", r->dissimilarity_b);
     obj_num_or_null(o, "grad_variance_weighted", r->grad_variance_weighted);
     obj_num_or_null(o, "grad_variance_uniform", r->grad_variance_uniform);

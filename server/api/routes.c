@@ -120,8 +120,8 @@ const struct route api_routes[] = {
     GET("run_work", V1 "/runs/{run}/work", READER, api_run_work,
         .query = NAMES("limit", "cursor", "since_round")),
     GET("metric_list", V1 "/runs/{run}/metrics", READER, api_metrics,
-        .query = NAMES("limit", "cursor", "name", "number", "device", "since_round", "max_points",
-                       "total_steps")),
+        .query =
+            NAMES("limit", "cursor", "name", "number", "device", "since_round", "max_points", "total_steps")),
     GET("run_event_list", V1 "/runs/{run}/events", READER, api_run_events,
         .query = NAMES("limit", "cursor", "since")),
     GET("event_list", V1 "/events", READER, api_events, .query = NAMES("limit", "cursor", "since")),

@@ -5,6 +5,7 @@
 #include "common/json/json_num.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
+#include "server/api/round_numbers.h"
 #include "server/api/run_json.h"
 #include "server/core/names.h"
 
@@ -84,23 +85,18 @@ static enum err put_number(struct buf *out, const char *name, double value)
     return buf_printf(out, ",\"%s\":%.17g", name, value);
 }
 
-/* Of the round's metrics, as they are stored: JSON. The row keeps no NaN, they do: a mean gamma that is NaN
- * is known from them. */
-static enum err put_metrics(struct buf *out, const struct round_row *round)
+/* Of the round's metrics, as they are stored: JSON. */
+static enum err put_metrics(struct buf *out, const char *metrics)
 {
-    static const struct {
-        const char *name, *shown_as;
-    } metrics[] = {{"train_loss", "train_loss"}, {"test_accuracy", "test_accuracy"}, {"gamma", "mean_gamma"}};
-    size_t n = isnan(round->mean_gamma) ? 3 : 2;
-    json_t *all = json_loads(round->metrics, 0, NULL);
+    static const char *const names[] = {"train_loss", "test_accuracy"};
+    json_t *all = json_loads(metrics, 0, NULL);
     enum err e = ERR_OK;
-    for (size_t i = 0; i < n && e == ERR_OK; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names && e == ERR_OK; i++) {
         double value;
-        const json_t *metric = json_object_get(all, metrics[i].name);
+        const json_t *metric = json_object_get(all, names[i]);
         if (!metric || json_num_read(metric, &value) != ERR_OK)
             continue;
-        e = isnan(value) ? buf_printf(out, ",\"%s\":\"NaN\"", metrics[i].shown_as)
-                         : put_number(out, metrics[i].shown_as, value);
+        e = isnan(value) ? buf_printf(out, ",\"%s\":\"NaN\"", names[i]) : put_number(out, names[i], value);
     }
     json_decref(all);
     return e;
@@ -125,7 +121,9 @@ static enum err put_numbers(struct buf *out, const struct round_row *round)
     enum err e = ERR_OK;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && e == ERR_OK; i++)
         e = put_number(out, numbers[i].name, numbers[i].value);
-    return e == ERR_OK && round->metrics[0] ? put_metrics(out, round) : e;
+    if (e == ERR_OK && round_gamma_is_nan(round))
+        e = buf_puts(out, ",\"mean_gamma\":\"NaN\"");
+    return e == ERR_OK && round->metrics[0] ? put_metrics(out, round->metrics) : e;
 }
 
 /* No name in here needs escaping. */

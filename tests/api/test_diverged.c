@@ -209,6 +209,9 @@ START_TEST(test_an_update)
     ck_is(work, "items.0.train_loss", "NaN");
     ck_assert_ptr_null(json_at(work, "items.0.dissimilarity_b"));
     ck_is(tasks, "items.0.report.gamma", "NaN");
+    json_t *curve = get(&s, path_of("/api/v1/runs/%s/metrics?number=mean_gamma", s.run));
+    ck_is(curve, "items.0.value", "NaN");
+    json_decref(curve);
     json_decref(round);
     json_decref(work);
     json_decref(tasks);
@@ -228,6 +231,9 @@ START_TEST(test_what_nobody_measured_is_null)
     ck_assert(json_is_null(json_object_get(round, "mean_gamma")));
     ck_assert_ptr_null(json_at(work, "items.0.mean_gamma"));
     ck_assert_ptr_null(json_at(task, "report.gamma"));
+    json_t *curve = get(&s, path_of("/api/v1/runs/%s/metrics?number=mean_gamma", s.run));
+    ck_assert_uint_eq(json_array_size(json_object_get(curve, "items")), 0);
+    json_decref(curve);
     json_decref(round);
     json_decref(work);
     json_decref(task);
