@@ -25,6 +25,19 @@ def test_page_asks_who_is_there(lab, page):
     page.check_view()
 
 
+def test_a_page_without_its_script_is_not_blank(lab, page):
+    page.allow("ERR_BLOCKED_BY_CLIENT|ERR_FAILED")
+    page.cdp("Network.enable")
+    page.cdp("Network.setBlockedURLs", {"urls": ["*/assets/app.js"]})
+    try:
+        page.open("/")
+        page.until(lambda: page.js("return document.querySelector('.boot')?.getAnimations()[0]"), "it to wait a little")
+        page.js("document.querySelector('.boot').getAnimations()[0].finish()")
+        page.until_text("reload this page")
+    finally:
+        page.cdp("Network.setBlockedURLs", {"urls": []})
+
+
 def test_every_reply_is_locked_down(lab, page):
     paths = ["/", "/assets/app.css", "/assets/app.js", "/assets/chart.js"]
     for path in paths:

@@ -2,7 +2,7 @@
 import { api } from './api.js';
 import { append, clear, h, quantity, svgEl } from './dom.js';
 import { fmtBytes, fmtCount, fmtDuration, fmtNumber } from './format.js';
-import { reportBug } from './http.js';
+import { reportBug, unreadable } from './http.js';
 import { curlDetails, titledSection } from './parts.js';
 import { parseProm } from './prom.js';
 import { lookAgain } from './renewal.js';
@@ -116,7 +116,10 @@ class ServerView {
         const { signal } = this.ctx;
         try {
             const [text, health] = await Promise.all([api.text('/metrics', 'text/plain', { signal }), this.askHealth()]);
-            this.take(parseProm(text), health);
+            const samples = parseProm(text);
+            if (samples.size === 0)
+                throw unreadable('The server\'s figures are not what they should be. Is there something between this page and the server?');
+            this.take(samples, health);
         } catch (error) {
             if (signal.aborted)
                 return;
