@@ -8,6 +8,7 @@ import specs
 from device import Device, small_spec
 
 HOSTILE = "<img src=x onerror=alert(1)>"
+LONG, BLANK = "W" * 200, "\u00a0\u2003"
 RIGHT_TO_LEFT = "\u05de\u05db\u05e9\u05d9\u05e8 \u202eabc"
 
 
@@ -143,3 +144,14 @@ def hostile(lab):
     run = lab.submit(small_spec(2, name=HOSTILE, dataset="hostile", experiment=HOSTILE))
     harness.wait_for(lambda: lab.run(run)["status"] == "running", "the hostile run to begin")
     return run, made["devices"][0]["device_id"], made["worker_id"]
+
+
+@once
+def unwieldy(lab):
+    """(long, blank, turning, device, worker): runs with names that are hard to show, and a worker of such devices."""
+    enroll = harness.Client(lab.url, lab.token("enrollment.token"))
+    made = enroll.ok("POST", "/api/v1/workers", {"name": LONG, "instance_id": "unwieldy", "version": LONG, "devices": [
+        {"name": LONG, "dataset": LONG, "num_examples": 4, "labels": {LONG[:60]: LONG}, "capabilities": {LONG: LONG, "label_counts": {LONG: 3}}},
+        {"name": BLANK, "dataset": LONG, "num_examples": 4}]})
+    runs = [lab.submit(small_run(name, experiment=name, autostart=False)) for name in (LONG, BLANK, RIGHT_TO_LEFT + " all at once")]
+    return (*runs, made["devices"][0]["device_id"], made["worker_id"])

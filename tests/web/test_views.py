@@ -94,13 +94,14 @@ def test_a_dark_system_makes_a_dark_page(lab, page):
 
 def test_links_that_lead_nowhere_say_so(lab, page):
     run, nobody = stage.runs(lab)[0]["id"], "0" * 32
-    page.allow("40[0-9]")
+    page.allow("4[01][0-9]")
     stage.sign_in(lab, page)
     for place, text in [
         ("#/nowhere", "no such page"), ("#/runs/%zz", "no such page"), ("#/runs/a/b/c/d", "no such page"), ("#//", "Runs"),
         ("#/runs/" + nobody, GONE), ("#/runs/nonsense", GONE), ("#/runs/%3Cimg%20src=x%3E", GONE),
         ("#/runs/%s/rounds/999" % run, GONE), ("#/runs/%s/rounds/x" % run, GONE),
-        ("#/runs/new?clone=" + nobody, GONE),
+        ("#/runs/new?clone=" + nobody, GONE), ("#/runs?status=__proto__&sort=constructor.asc", "Any status"),
+        ("#/runs/..", GONE), ("#/devices/.", "is no id"), ("#/runs/" + 40000 * "a", "too long"),
         ("#/devices/" + nobody, GONE), ("#/devices/../runs", "no such page"), ("#/workers/" + nobody, GONE),
         ("#/devices?status=broken&sort=nothing.up", "Devices"),
         ("#/compare?runs=" + nobody, GONE), ("#/compare?runs=x", "is no id"),
@@ -133,6 +134,66 @@ def test_hostile_names_are_text(lab, page):
                             && e.textContent.includes(arguments[0]) && e.tagName !== 'OPTION'
                             && !e.closest('bdi') && !getComputedStyle(e).unicodeBidi.includes('isolate')).map((e) => e.outerHTML)""", right)
     assert not turned, "a right-to-left name turns what stands beside it: %s" % turned
+
+
+def test_names_that_are_hard_to_show(lab, page):
+    """As long as a name may be and nowhere to break it; nothing to see at all; signs that turn the rest of a command."""
+    long, blank, turning, device, worker = stage.unwieldy(lab)
+    page.resize(browser.PHONE, 740)
+    stage.sign_in(lab, page)
+    for place, text in (("#/devices?dataset=" + stage.LONG, stage.LONG), ("#/devices/" + device, stage.LONG), ("#/workers/" + worker, stage.LONG),
+                        ("#/compare?runs=%s,%s,%s" % (long, blank, turning), "unnamed"), ("#/runs/" + long, stage.LONG), ("#/runs", blank[-8:])):
+        visit(page, "/" + place, text)
+        page.check_fits()
+    link = page.find("link", "…" + blank[-8:])
+    assert link.size["width"] > 40, "nothing to press"
+    visit(page, "/#/runs/" + turning, "all at once")
+    page.until(lambda: page.js("return document.querySelectorAll('main code').length") > 4, "the commands")
+    page.until(lambda: "\\u202e" in page.js("return [...document.querySelectorAll('main code')].map((c) => c.textContent).join('')"), "the spec")
+    assert "\u202e" not in page.js("return document.title + [...document.querySelectorAll('main code')].map((c) => c.textContent).join('')")
+
+
+ANSWERS = """
+    const ask = globalThis.fetch;
+    const text = (body, status, type) => new Response(body, {status, headers: {'Content-Type': type}});
+    const answers = {page: () => text('<h1>Welcome</h1>', 200, 'text/html'), cut: () => text('{"items":[{"id":"a', 200, 'application/json'),
+        gateway: () => text('<h1>Bad gateway</h1>', 502, 'text/html'), none: () => text('null', 500, 'application/json'),
+        list: () => text('{"items":[{}],"next_cursor":null}', 200, 'application/json'), bare: () => text('{}', 200, 'application/json'),
+        elsewhere: () => ({type: 'opaqueredirect'})};
+    globalThis.fetch = (url, options) => (globalThis.fedlaneAnswer && !String(url).includes('/events')
+        ? Promise.resolve(answers[globalThis.fedlaneAnswer]()) : ask(url, options));"""
+
+
+def test_answers_that_are_none(lab, page):
+    """Of something in between, or of a server of another version: each view says so, and comes back."""
+    page.allow("")
+    page.on_new_document(ANSWERS)
+    run, other = (r["id"] for r in stage.runs(lab))
+    device = stage.devices(lab)[0]
+    stage.sign_in(lab, page, "/#/nowhere")
+    places = ("#/runs", "#/runs/new", "#/runs/" + run, "#/runs/%s/rounds/1" % run, "#/devices", "#/devices/" + device["id"],
+              "#/workers/" + device["worker_id"], "#/compare?runs=%s,%s" % (run, other), "#/server")
+    wrong = "does not understand what the server sent|is no list|not what (it|they) should be"
+    for answer, words, some in (("bare", wrong, places), ("list", wrong, places[2:4]), ("page", "between this page", places[:1]), ("cut", "between this page", places[:1]),
+                                ("gateway", "502.*tries again", places[3:4]), ("none", "500.*without saying why", places[4:5]), ("elsewhere", "sent elsewhere", places[5:6])):
+        for place in some:
+            page.js("globalThis.fedlaneAnswer = arguments[0]; location.hash = arguments[1]", answer, place)
+            page.until(lambda: re.search(words, page.text()), "%s to tell of %s" % (place, answer))
+            assert not page.js("return document.querySelector('.loading')") and page.has("navigation"), place
+    page.js("globalThis.fedlaneAnswer = null")
+    page.click("button", "Try again")
+    page.until_text(device["name"])
+
+
+def test_paper_is_light(lab, page):
+    run = stage.runs(lab)[0]
+    page.emulate("dark")
+    stage.sign_in(lab, page, "/#/runs/" + run["id"])
+    theme = lambda: page.js("return document.documentElement.dataset.theme")
+    assert theme() == "dark"
+    page.js("globalThis.fedlaneThemes = []; addEventListener('themechange', () => fedlaneThemes.push(document.documentElement.dataset.theme))")
+    page.cdp("Page.printToPDF")
+    page.until(lambda: page.js("return globalThis.fedlaneThemes") == ["light", "dark"], "a light page for the printer alone")
 
 
 def test_metrics_that_are_no_numbers(lab, page):

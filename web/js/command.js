@@ -1,6 +1,7 @@
 // Commands to copy. The token never stands in them: the shell fills it in.
 
 import { h, icon } from './dom.js';
+import { plainJson } from './pretty_json.js';
 import { toast } from './toast.js';
 
 export function shellQuote(text) {
@@ -16,7 +17,7 @@ export function curlLine(method, path, body, { output, accept, origin = location
     if (accept)
         parts.push(`-H ${shellQuote(`Accept: ${accept}`)}`);
     if (body !== undefined)
-        parts.push('-H \'Content-Type: application/json\'', `-d ${shellQuote(JSON.stringify(body))}`);
+        parts.push('-H \'Content-Type: application/json\'', `-d ${shellQuote(plainJson(JSON.stringify(body)))}`);
     if (output)
         parts.push(`-o ${shellQuote(output)}`);
     parts.push(shellQuote(`${origin}${path}`));

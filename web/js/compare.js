@@ -1,5 +1,5 @@
 // What the compare view is asked to show, and how runs differ. Pure.
-import { parseNumber } from './format.js';
+import { nameOr, parseNumber } from './format.js';
 import { byRound, byWallTime, smooth } from './series.js';
 
 export const MOST_COMPARED = 10;
@@ -96,7 +96,7 @@ export function lastValues(runs) {
 
 // Names that tell the runs apart: their own, with the end of the id where that is not enough.
 export function runLabels(runs) {
-    const names = runs.map((run) => run.name || 'unnamed');
+    const names = runs.map((run) => nameOr(run.name, 'unnamed'));
     return runs.map((run, i) => (names.filter((name) => name === names[i]).length > 1
         ? `${names[i]} …${run.id.slice(-6)}` : names[i]));
 }

@@ -1,18 +1,19 @@
 // How devices and workers are told in tables: shared by the fleet, a worker's page and a device's page.
 import { h, isolated, quantity } from './dom.js';
 import { currentTask, labelTexts } from './fleet.js';
-import { fmtCount, fmtNumber, shortId } from './format.js';
+import { fmtCount, fmtNumber, nameOr, shortId } from './format.js';
 import { placeUrl } from './router.js';
 import { stateBadge } from './states.js';
 import { timeNode } from './time.js';
 
 function deviceLink(device) {
-    const name = device.name || shortId(device.id);
+    const name = nameOr(device.name, shortId(device.id));
     return h('a', { class: 'device-name', href: placeUrl(['devices', device.id]), title: name }, isolated(name));
 }
 
 export function workerLink(worker, id) {
-    return id ? h('a', { href: placeUrl(['workers', id]) }, isolated(worker?.name || shortId(id)))
+    const name = nameOr(worker?.name, shortId(id));
+    return id ? h('a', { class: 'device-name', href: placeUrl(['workers', id]), title: name }, isolated(name))
         : h('span', { class: 'muted', title: 'It was enrolled by itself, without a worker process.' }, 'none');
 }
 

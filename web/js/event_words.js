@@ -49,11 +49,18 @@ export function eventTone({ type, data }) {
     return TONES[type] ?? null;
 }
 
+const WORDS_MOST = 2000; // a change of settings may have megabytes
+
 export function eventWords(event) {
+    const text = telling(event);
+    return text.length > WORDS_MOST ? `${text.slice(0, WORDS_MOST)}… (${fmtCount(text.length)} characters in all)` : text;
+}
+
+function telling(event) {
     const words = WORDS[event.type];
     try {
         if (words)
-            return words(event.data);
+            return String(words(event.data) ?? '');
     } catch {
         // A server of another version: as it came.
     }

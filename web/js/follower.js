@@ -38,9 +38,18 @@ export class Follower {
             this.reload();
     }
 
+    // A mistake with one event takes none of the others away.
+    give(event) {
+        try {
+            this.onEvent(event);
+        } catch (error) {
+            reportBug(error);
+        }
+    }
+
     take(event) {
         if (!this.early)
-            this.onEvent(event);
+            this.give(event);
         else if (this.early.length < EARLY_MOST)
             this.early.push(event);
     }
@@ -64,7 +73,7 @@ export class Follower {
         if (early.length >= EARLY_MOST)
             this.reload();
         else
-            early.forEach((event) => this.onEvent(event));
+            early.forEach((event) => this.give(event));
     }
 
     // What stands on the page already stays while the server is away for a moment: without a new look at all of it, events

@@ -120,6 +120,16 @@ export function fmtDuration(value) {
     return pair(Math.floor(hours / 24), 'd', hours % 24, 'h');
 }
 
+// A name as it is; what has to be shown in its place where it has nothing to see: what cannot be seen cannot be clicked.
+export function nameOr(name, other) {
+    return /[^\p{Z}\p{C}\p{M}\u2800]/u.test(name ?? '') ? name : other;
+}
+
+// Without the signs that turn the direction of what follows, for where a text has no element of its own: titles, messages.
+export function plainText(text) {
+    return String(text).replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '');
+}
+
 // A clause as a sentence: 'must be positive' as 'Must be positive.'
 export function sentence(text) {
     const trimmed = text.trim();

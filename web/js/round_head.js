@@ -1,7 +1,7 @@
 // The top of a round's page: which it is, how it ended or what it waits for, its figures, its neighbours.
 import { copyButton } from './command.js';
 import { h, icon, isolated, quantity } from './dom.js';
-import { countOf, fmtBytes, fmtCount, fmtDuration, fmtNumber, fmtPercent } from './format.js';
+import { countOf, fmtBytes, fmtCount, fmtDuration, fmtNumber, fmtPercent, nameOr } from './format.js';
 import { placeUrl } from './router.js';
 import { stateBadge, stateMark } from './states.js';
 import { steady } from './steady.js';
@@ -91,7 +91,7 @@ export function roundHead() {
             draw(JSON.stringify([run.name, hasNext, round]), () => [
                 h('div', { class: 'head' },
                     h('div', null, h('p', { class: 'small' }, h('a', { href: '#/runs' }, 'Runs'), ' / ',
-                        h('a', { href: placeUrl(['runs', run.id]) }, isolated(run.name || run.id))),
+                        h('a', { href: placeUrl(['runs', run.id]) }, isolated(nameOr(run.name, run.id)))),
                     h('h1', null, round.type === 'final' ? 'Final evaluation' : `Round ${round.round}`), ' '),
                     h('nav', { class: 'row', 'aria-label': 'Rounds' }, neighbour(run, round.round - 1, 'Previous', 'left', round.round > 0),
                         neighbour(run, round.round + 1, 'Next', 'right', hasNext))),

@@ -3,6 +3,7 @@
 import { api, apiPath } from './api.js';
 import { confirmDialog } from './confirm.js';
 import { h, icon, oneAtATime } from './dom.js';
+import { nameOr, plainText } from './format.js';
 import { session } from './session.js';
 import { toast } from './toast.js';
 
@@ -31,7 +32,7 @@ export function possibleActions(run) {
 }
 
 function nameOf(run) {
-    return run.name || run.id;
+    return plainText(nameOr(run.name, run.id));
 }
 
 function isMeant(runs, { ask, text, danger }) {

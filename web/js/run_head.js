@@ -1,7 +1,7 @@
 // The top of a run's page: what it is, what it waits for, how far it is, what can be done.
 import { copyButton } from './command.js';
 import { append, h, icon, isolated, quantity } from './dom.js';
-import { fmtCount, fmtDuration, fmtLoss, fmtNumber, fmtPercent, shortId } from './format.js';
+import { fmtCount, fmtDuration, fmtLoss, fmtNumber, fmtPercent, nameOr, shortId } from './format.js';
 import { placeUrl } from './router.js';
 import { runActionButtons } from './run_actions.js';
 import { session } from './session.js';
@@ -110,7 +110,7 @@ export function runHead(onDone) {
         node,
         update(run) {
             id = run.id;
-            draw.title(run.name, () => isolated(run.name || `Run ${shortId(run.id)}`));
+            draw.title(run.name, () => isolated(nameOr(run.name, `Run ${shortId(run.id)}`)));
             draw.about(JSON.stringify([run.config, run.dataset]), () => aboutLine(run));
             draw.actions(`${run.status} ${session.role}`, () => actionNodes(run, onDone));
             draw.reason(JSON.stringify([run.status, run.outcome, run.status_reason, run.nondeterminism]), () => reasonNode(run));

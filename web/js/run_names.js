@@ -1,6 +1,6 @@
 // The names of runs that something else refers to, asked for once each.
 import { api, apiPath } from './api.js';
-import { shortId } from './format.js';
+import { nameOr, shortId } from './format.js';
 import { isAbort } from './http.js';
 
 const MOST_LOOKED_UP = 20;
@@ -12,7 +12,7 @@ export class RunNames {
 
     // Never empty: the end of the id where the name is not known.
     get(id) {
-        return this.names.get(id) || shortId(id);
+        return nameOr(this.names.get(id), shortId(id));
     }
 
     // The newest first; the oldest of very many keep their ids.

@@ -2,7 +2,7 @@
 import { api } from './api.js';
 import { commandBox, curlLine, copyButton } from './command.js';
 import { append, clear, h } from './dom.js';
-import { lineJson } from './pretty_json.js';
+import { lineJson, plainJson } from './pretty_json.js';
 import { sameJson, specRows } from './spec_diff.js';
 
 let schemaLoad = null;
@@ -78,7 +78,7 @@ export function runSpec(signal) {
     const changes = h('div');
     const problem = h('p', { class: 'error-text', hidden: true });
     const json = h('code');
-    const text = () => JSON.stringify(run.spec, null, 2);
+    const text = () => plainJson(JSON.stringify(run.spec, null, 2));
     const command = commandBox('');
     const node = h('section', { class: 'panel stack', 'aria-labelledby': 'run-spec' },
         h('div', { class: 'row panel-head' }, h('h2', { id: 'run-spec' }, 'Spec'),

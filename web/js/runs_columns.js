@@ -1,7 +1,7 @@
 // The columns of the table of runs.
 
 import { h, isolated, quantity } from './dom.js';
-import { fmtCount, fmtDuration, fmtLoss, fmtNumber, fmtPercent, parseNumber, shortId } from './format.js';
+import { fmtCount, fmtDuration, fmtLoss, fmtNumber, fmtPercent, nameOr, parseNumber, shortId } from './format.js';
 import { placeUrl } from './router.js';
 import { sparkline } from './sparkline.js';
 import { progressColour, runStatus, stateBadge } from './states.js';
@@ -9,7 +9,7 @@ import { serverNow, sinceNode, timeNode } from './time.js';
 
 function nameCell(row) {
     return [
-        h('a', { class: 'run-name', href: placeUrl(['runs', row.id]), title: row.name }, isolated(row.name || shortId(row.id))),
+        h('a', { class: 'run-name', href: placeUrl(['runs', row.id]), title: row.name }, isolated(nameOr(row.name, shortId(row.id)))),
         h('div', { class: 'sub' }, isolated(row.experiment), row.dataset ? [' · ', isolated(row.dataset)] : null),
     ];
 }

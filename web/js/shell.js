@@ -3,6 +3,7 @@
 import { api, apiPath } from './api.js';
 import { clear, h } from './dom.js';
 import { Follower } from './follower.js';
+import { plainText } from './format.js';
 import { makeHeader } from './header.js';
 import { isAbort, reportBug } from './http.js';
 import { startRouter } from './router.js';
@@ -75,7 +76,7 @@ class Shell {
     }
 
     setTitle(text) {
-        document.title = text ? `${text} – Fedlane` : 'Fedlane';
+        document.title = text ? `${plainText(text)} – Fedlane` : 'Fedlane';
     }
 
     begin() {

@@ -18,7 +18,10 @@ function storedTheme() {
 }
 
 function applyTheme(choice) {
-    const theme = choice === 'auto' ? (systemTheme().matches ? 'dark' : 'light') : choice;
+    showTheme(choice === 'auto' ? (systemTheme().matches ? 'dark' : 'light') : choice);
+}
+
+function showTheme(theme) {
     if (document.documentElement.dataset.theme === theme)
         return;
     document.documentElement.dataset.theme = theme;
@@ -29,6 +32,8 @@ function applyTheme(choice) {
 export function startTheme() {
     applyTheme(storedTheme());
     systemTheme().addEventListener('change', () => applyTheme(storedTheme()));
+    window.addEventListener('beforeprint', () => showTheme('light')); // paper is
+    window.addEventListener('afterprint', () => applyTheme(storedTheme()));
 }
 
 export function themeButton() {

@@ -5,7 +5,7 @@ import { COMPARE_AXES, MOST_COMPARED, comparePoints, compareSettings, metricTitl
 import { CompareData, POINTS_DRAWN } from './compare_data.js';
 import { diffTable, valuesTable } from './compare_tables.js';
 import { append, clear, coalesce, h, icon, isolated, svgEl } from './dom.js';
-import { fmtCount, fmtDuration, fmtNumber, shortId } from './format.js';
+import { fmtCount, fmtDuration, fmtNumber, nameOr, shortId } from './format.js';
 import { pressButton, titledSection } from './parts.js';
 import { renewal } from './renewal.js';
 import { go, placeUrl, setQuery } from './router.js';
@@ -38,10 +38,10 @@ class RunPicker {
         this.items = [];
         this.button = pressButton('Compare', () => this.compare(), { kind: 'primary', icon: icon('compare') });
         this.table = dataTable({
-            label: 'Runs', select: { label: (r) => r.name || shortId(r.id) }, onSelect: (ids) => this.choose(ids), pageSize: 50,
+            label: 'Runs', select: { label: (r) => nameOr(r.name, shortId(r.id)) }, onSelect: (ids) => this.choose(ids), pageSize: 50,
             columns: [
                 { id: 'name', title: 'Run', header: true, sortValue: (r) => r.name,
-                    cell: (r) => h('a', { href: placeUrl(['runs', r.id]) }, isolated(r.name || shortId(r.id))) },
+                    cell: (r) => h('a', { href: placeUrl(['runs', r.id]) }, isolated(nameOr(r.name, shortId(r.id)))) },
                 { id: 'status', title: 'Status', sortValue: runStatus, cell: (r) => stateBadge(runStatus(r)) },
                 { id: 'strategy', title: 'Strategy', sortValue: (r) => r.spec.strategy?.name,
                     cell: (r) => r.spec.strategy?.name ?? '–' },

@@ -5,8 +5,9 @@ import { lineChart } from './charts.js';
 import { countBars, labelTags, speedNode, taskLink, workerLink } from './device_cells.js';
 import { append, clear, h, isolated, quantity } from './dom.js';
 import { FLEET_RENEW_MS, classCounts, eventPause, gentlePause, renewedHistory, runsOfDevices } from './fleet.js';
-import { fmtCount, fmtDuration, fmtLoss, shortId } from './format.js';
+import { fmtCount, fmtDuration, fmtLoss, nameOr, plainText, shortId } from './format.js';
 import { curlDetails, factList, pressButton, titledSection } from './parts.js';
+import { plainJson } from './pretty_json.js';
 import { setQuery } from './router.js';
 import { lookAgain, renewal } from './renewal.js';
 import { RunNames } from './run_names.js';
@@ -189,19 +190,19 @@ class DeviceView {
             ? pressButton('Revoke', () => this.revoke(), { kind: 'danger' }) : null;
         const trail = h('p', { class: 'small' }, h('a', { href: '#/devices' }, 'Devices'),
             device.worker_id ? [' / ', workerLink(this.worker, device.worker_id)] : null);
-        return [h('div', null, trail, h('h1', null, isolated(device.name || shortId(device.id))),
+        return [h('div', null, trail, h('h1', null, isolated(nameOr(device.name, shortId(device.id)))),
             h('p', null, stateBadge(device.status), device.revoked_at ? [' ', timeNode(device.revoked_at)] : null)), revoke];
     }
 
     async revoke() {
         const { device } = this;
-        const isSure = await confirmDialog({ title: `Revoke ${device.name}?`, action: 'Revoke', danger: true,
+        const isSure = await confirmDialog({ title: `Revoke ${plainText(device.name)}?`, action: 'Revoke', danger: true,
             text: 'Its open tasks fail and its own token ends. Its past work stays. To come back it has to be enrolled anew.' });
         if (!isSure)
             return;
         try {
             await api.del(apiPath('devices', this.id));
-            toast(`${device.name} is revoked`);
+            toast(`${plainText(device.name)} is revoked`);
             await this.load();
         } catch (error) {
             toast(`Not revoked: ${error.detail ?? error.message}`, 'bad');
@@ -230,7 +231,7 @@ class DeviceView {
             classes ? [h('h3', null, 'Examples by class'),
                 countBars(classes, { label: 'Examples by class', total: classes.reduce((sum, [, n]) => sum + n, 0) })] : null,
             other.length > 0 ? [h('h3', null, 'Capabilities'), h('pre', { class: 'spec', tabindex: 0, role: 'group', 'aria-label': 'Capabilities' },
-                JSON.stringify(Object.fromEntries(other), null, 2))] : null,
+                plainJson(JSON.stringify(Object.fromEntries(other), null, 2)))] : null,
         ];
     }
 

@@ -2,7 +2,7 @@
 import { api, apiPath } from './api.js';
 import { commandBox, curlLine } from './command.js';
 import { append, clear, h, isolated, quantity } from './dom.js';
-import { fmtCount, fmtLoss, fmtNumber, fmtPercent } from './format.js';
+import { fmtCount, fmtLoss, fmtNumber, fmtPercent, nameOr } from './format.js';
 import { isAbort } from './http.js';
 import { renewal } from './renewal.js';
 import { roundHead } from './round_head.js';
@@ -127,7 +127,7 @@ class RoundPage {
         const { run, round } = this;
         if (!this.tables)
             this.makeTables();
-        this.ctx.setTitle(`Round ${this.n} of ${run.name || 'a run'}`);
+        this.ctx.setTitle(`Round ${this.n} of ${nameOr(run.name, 'a run')}`);
         this.head.update(run, round, this.hasNext);
         for (const [type, words] of [['train', 'Training'], ['evaluate', 'Evaluation']]) {
             const text = `${words} (${fmtCount(this.counts[type])})`;

@@ -1,5 +1,6 @@
 // One run, live: its state, the round strip, its course, its rounds, events, spec and files.
 import { coalesce, h } from './dom.js';
+import { nameOr } from './format.js';
 import { isAbort, reportBug } from './http.js';
 import { renewal } from './renewal.js';
 import { go, placeUrl, setQuery } from './router.js';
@@ -118,7 +119,7 @@ class RunPage {
     paint() {
         const { data } = this;
         const { run } = data;
-        this.ctx.setTitle(run.name || 'Run');
+        this.ctx.setTitle(nameOr(run.name, 'Run'));
         this.head.update(run);
         this.strip.update({ rounds: run.num_rounds <= PLANNED_MOST && run.status !== 'finished' ? run.num_rounds : 0,
             population: run.population || run.spec.selection?.population || 0, selected: data.selected });

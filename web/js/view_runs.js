@@ -3,7 +3,7 @@
 import { api, apiPath } from './api.js';
 import { curlLine } from './command.js';
 import { coalesce, h, icon } from './dom.js';
-import { fmtCount } from './format.js';
+import { fmtCount, nameOr } from './format.js';
 import { reportBug } from './http.js';
 import { setQuery } from './router.js';
 import { RUN_FILTERS, matchesText, newerRow, rowAfter, rowOfRun } from './run_row.js';
@@ -65,7 +65,7 @@ class RunList {
             },
         });
         this.table = dataTable({ columns: RUN_COLUMNS, label: 'Runs', sort: sortOf(this.ctx.query.sort), empty: this.nothingFits(),
-            select: { label: (row) => row.name || row.id },
+            select: { label: (row) => nameOr(row.name, row.id) },
             onSort: ({ id, dir }) => setQuery({ sort: id === RUNS_SORT.id && dir === RUNS_SORT.dir ? null : `${id}.${dir}` }),
             onSelect: () => this.showSelection() });
         this.older = h('button', { type: 'button', class: 'button', hidden: true, on: { click: () => this.loadOlder() } }, 'Load older runs');

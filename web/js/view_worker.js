@@ -4,8 +4,9 @@ import { confirmDialog } from './confirm.js';
 import { deviceColumns } from './device_cells.js';
 import { append, clear, h, isolated } from './dom.js';
 import { eventPause, gentlePause, runsOfDevices, statusCounts } from './fleet.js';
-import { fmtBytes, fmtCount, fmtNumber, shortId } from './format.js';
+import { fmtBytes, fmtCount, fmtNumber, nameOr, plainText, shortId } from './format.js';
 import { curlDetails, factList, pressButton, titledSection } from './parts.js';
+import { plainJson } from './pretty_json.js';
 import { lookAgain, renewal } from './renewal.js';
 import { RunNames } from './run_names.js';
 import { session } from './session.js';
@@ -25,7 +26,7 @@ const RESOURCES = new Map([
 ]);
 
 function anyFact(title, value) {
-    return [isolated(title), isolated(typeof value === 'string' ? value : JSON.stringify(value))];
+    return [isolated(title), isolated(typeof value === 'string' ? value : plainJson(JSON.stringify(value)))];
 }
 
 function resourceFacts(resources) {
@@ -91,7 +92,7 @@ class WorkerView {
         const { worker } = this;
         const revoke = session.can('revoke') && !worker.revoked_at
             ? pressButton('Revoke', () => this.revoke(), { kind: 'danger' }) : null;
-        return [h('div', null, h('p', { class: 'small' }, h('a', { href: '#/devices' }, 'Devices')), h('h1', null, isolated(worker.name || shortId(worker.id))),
+        return [h('div', null, h('p', { class: 'small' }, h('a', { href: '#/devices' }, 'Devices')), h('h1', null, isolated(nameOr(worker.name, shortId(worker.id)))),
             h('p', null, stateBadge(worker.status), worker.revoked_at ? [' ', timeNode(worker.revoked_at)] : null)), revoke];
     }
 
@@ -108,14 +109,14 @@ class WorkerView {
     async revoke() {
         const { worker } = this;
         const n = worker.num_devices;
-        const isSure = await confirmDialog({ title: `Revoke ${worker.name}?`, action: 'Revoke', danger: true,
+        const isSure = await confirmDialog({ title: `Revoke ${plainText(worker.name)}?`, action: 'Revoke', danger: true,
             text: `Its token ends, ${n === 1 ? 'its device is' : `its ${fmtCount(n)} devices are`} revoked and open tasks fail. `
                 + 'Past work stays. To come back it has to be enrolled anew.' });
         if (!isSure)
             return;
         try {
             await api.del(apiPath('workers', this.id));
-            toast(`${worker.name} is revoked`);
+            toast(`${plainText(worker.name)} is revoked`);
             await this.load();
         } catch (error) {
             toast(`Not revoked: ${error.detail ?? error.message}`, 'bad');
