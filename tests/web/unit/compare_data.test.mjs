@@ -61,9 +61,10 @@ test('where much has come the server thins it anew, but not at once', async () =
     await data.reload(RUN, settings);
     assert.deepEqual(askedSince(api), ['train_loss 0', `train_loss ${POINTS_DRAWN}`, `train_loss ${2 * POINTS_DRAWN}`]);
     const { now } = performance;
-    performance.now = () => now.call(performance) + 31000;
+    const setNow = (value) => Object.defineProperty(performance, 'now', { value, configurable: true, writable: true });
+    setNow(() => now.call(performance) + 31000);
     await data.reload(RUN, settings);
-    performance.now = now;
+    setNow(now);
     assert.deepEqual(askedSince(api), ['train_loss 0']);
     assert.equal(data.curve(RUN, settings).length, 2 * POINTS_DRAWN);
 });
