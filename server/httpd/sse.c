@@ -19,6 +19,7 @@ enum err reply_events(struct request *rq, const struct sse_source *source, struc
         return e;
     }
     rq->reply.kind = REPLY_EVENTS;
+    rq->reply.is_comment_due = true; /* Firefox takes the reply for begun with the first byte of its body */
     rq->reply.media_type = "text/event-stream";
     rq->reply.events = *source;
     buf_init(&rq->reply.page, PAGE_MAX);

@@ -21,8 +21,9 @@ struct sse_source {
     size_t num_topics;
 };
 
-/* 200 text/event-stream. A comment every 15 s keeps proxies and dead clients honest; ends when the server
- * shuts down. Counts as a waiter: ERR_TOO_MANY_WAITERS past the hub's limit. */
+/* 200 text/event-stream. Begins at once, with a comment where there is no event yet. A comment every 15 s
+ * keeps proxies and dead clients honest; ends when the server shuts down. Counts as a waiter:
+ * ERR_TOO_MANY_WAITERS past the hub's limit. */
 enum err reply_events(struct request *rq, const struct sse_source *source, struct fault *fault) MUST_CHECK;
 
 /* One event. `id` and `event` may be NULL and must hold no line break; data of several lines becomes several

@@ -77,7 +77,8 @@ ssize_t stream_events(void *cls, uint64_t position, char *buf, size_t max)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     }
     if (r->page.len) {
-        r->sent_ns = mono_ns();
+        if (r->page.data[0] != ':')
+            r->sent_ns = mono_ns();
         return page_copy(r, buf, max);
     }
     if (r->is_ended)

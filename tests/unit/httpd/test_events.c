@@ -19,6 +19,14 @@ static void follow(struct http_client *c, const char *headers)
     ck_assert_str_eq(http_answer_field(&a, "Cache-Control"), "no-store");
 }
 
+/* Nothing has happened yet, and still the stream begins. */
+static void begun(struct http_client *c)
+{
+    char text[4096];
+    ck_assert_uint_gt(http_client_read_chunk(c, text, sizeof text), 0);
+    ck_assert_str_eq(text, ":\n\n");
+}
+
 #define EVENT(id) "id: " id "\nevent: number\ndata: line one\ndata: line two\n\n"
 
 START_TEST(events_come_as_they_happen)
@@ -27,6 +35,7 @@ START_TEST(events_come_as_they_happen)
     struct http_client c;
     char text[4096];
     follow(&c, "");
+    begun(&c);
     app_await_waiters(1);
     change(1);
     ck_assert_uint_gt(http_client_read_chunk(&c, text, sizeof text), 0);
@@ -87,8 +96,10 @@ START_TEST(streams_end_with_the_server)
     app_start(2, 10, 60);
     struct http_client c[4];
     char text[4096];
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 4; i++) {
         follow(&c[i], "");
+        begun(&c[i]);
+    }
     app_await_waiters(4);
     ck_assert(httpd_drain(app.httpd, 10000));
     for (size_t i = 0; i < 4; i++) {
@@ -131,6 +142,7 @@ START_TEST(events_that_come_close_together_are_sent_together)
     struct http_client c, other;
     char text[65536], whole[65536] = "";
     follow(&c, "");
+    begun(&c);
     app_await_waiters(1);
     change(1);
     ck_assert_uint_gt(http_client_read_chunk(&c, text, sizeof text), 0);
