@@ -79,6 +79,7 @@ WEB_JS = \
 	web/js/run_files.js \
 	web/js/view_run.js \
 	web/js/stats.js \
+	web/js/task_cells.js \
 	web/js/gantt_layout.js \
 	web/js/gantt.js \
 	web/js/round_rows.js \

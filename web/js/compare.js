@@ -69,11 +69,11 @@ export function differingParams(specs) {
         .filter(({ path, values }) => path !== 'name' && new Set(values).size > 1);
 }
 
-// Which way is better: -1 less, 1 more, 0 not known.
+// Which way is better: -1 less, 1 more, 0 not known: that a model moved little is neither good nor bad.
 export function betterWay(metric) {
     if (/accuracy|auc|f1|precision|recall/.test(metric))
         return 1;
-    return /loss|error|norm|gamma|dissimilarity|variance/.test(metric) ? -1 : 0;
+    return /loss|error|gamma/.test(metric) ? -1 : 0;
 }
 
 // The place of the best of the values; -1 where there is none, or all that can be compared are the same.

@@ -3,6 +3,7 @@
 import { clear, h, svgEl } from './dom.js';
 import { fmtDuration } from './format.js';
 import { timeTicks } from './gantt_layout.js';
+import { taskState } from './task_cells.js';
 
 const WIDE = 1000;
 const HIGH = 20;
@@ -19,13 +20,6 @@ const PHASE_WORDS = {
     upload: 'uploaded, until the server had it',
     busy: 'claimed; its times come with its answer',
 };
-
-// How a task came out, in the states of the round strip.
-export function taskState(task) {
-    if (task.status === 'completed')
-        return task.partial ? 'partial' : 'completed';
-    return task.status === 'ready' || task.status === 'claimed' ? 'open' : task.status;
-}
 
 function barSvg({ phase, from, to }, x) {
     const [y, height] = SHAPES[phase];

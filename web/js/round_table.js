@@ -1,12 +1,12 @@
 // The tasks of a round: when each worked, what it did, and what stands out.
 import { speedText } from './device_cells.js';
 import { append, clear, h, quantity } from './dom.js';
-import { fmtCount, fmtDuration, fmtLoss, fmtPercent } from './format.js';
-import { gantt, ganttAxis, ganttLegend, taskState } from './gantt.js';
+import { fmtDuration, fmtLoss, fmtPercent } from './format.js';
+import { gantt, ganttAxis, ganttLegend } from './gantt.js';
 import { placeUrl } from './router.js';
-import { stateBadge } from './states.js';
 import { FEWEST_FOR_OUTLIERS } from './stats.js';
 import { dataTable } from './table.js';
+import { taskState, taskStateCell, taskStepsCell } from './task_cells.js';
 
 const TASKS_PAGE = 50;
 const FIGURES = {
@@ -34,20 +34,6 @@ function deviceCell({ task }) {
     return h('a', { href: placeUrl(['devices', task.device_id]) }, `device ${task.ordinal}`);
 }
 
-function stateCell({ task }) {
-    const badge = stateBadge(taskState(task), task.status === 'ready' ? 'not claimed yet' : task.status === 'claimed' ? 'working' : null);
-    const stop = task.stop_reason === 'completed' ? null : task.stop_reason;
-    const why = task.code ? `${task.code}${task.detail ? `: ${task.detail}` : ''}` : stop;
-    return [badge, why ? h('span', { class: 'small muted task-why', title: why }, h('bdi', null, why)) : null];
-}
-
-function stepsCell({ task }) {
-    const share = task.steps_assigned > 0 ? Math.min(1, task.steps_done / task.steps_assigned) : 0;
-    return h('span', { class: `steps st-${taskState(task)}` },
-        h('span', { class: 'num' }, fmtCount(task.steps_done), h('span', { class: 'unit' }, ` / ${fmtCount(task.steps_assigned)}`)),
-        h('span', { class: 'bar-track', 'aria-hidden': 'true' }, h('span', { class: 'bar-fill', vars: { w: `${100 * share}%` } })));
-}
-
 function figureColumn(name) {
     const [title, , hint] = FIGURES[name];
     return { id: name, title, hint, numeric: true, sortValue: (row) => row[name], cell: (row) => figureCell(row, name) };
@@ -57,14 +43,14 @@ function columnsFor(type, hasGamma, axis, span) {
     const times = { id: 'times', title: axis, cell: (row) => gantt(row, span) };
     const first = [
         { id: 'device', title: 'Device', header: true, sortValue: (row) => row.task.ordinal, cell: deviceCell },
-        { id: 'state', title: 'State', sortValue: (row) => taskState(row.task), cell: stateCell },
+        { id: 'state', title: 'State', sortValue: (row) => taskState(row.task), cell: (row) => taskStateCell(row.task) },
         times,
     ];
     if (type === 'evaluate')
         return [...first, ...['duration', 'train_loss', 'test_loss', 'accuracy'].map(figureColumn)];
     return [...first,
         { id: 'steps', title: 'Steps', numeric: true, hint: 'done of those assigned', sortValue: (row) => row.task.steps_done,
-            cell: stepsCell },
+            cell: (row) => taskStepsCell(row.task) },
         ...['duration', 'speed', 'loss_before', 'loss_after', hasGamma ? 'gamma' : null, 'update_norm'].filter(Boolean).map(figureColumn)];
 }
 

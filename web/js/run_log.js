@@ -32,7 +32,7 @@ export class RunLog {
         this.problem = h('p', { class: 'error-text', hidden: true });
         this.newest = this.button('Newest', () => this.show(null));
         this.newer = this.button('Newer', () => this.show(this.top + PAGE >= this.last ? null : this.top + PAGE));
-        this.older = this.button('Older', () => this.show(Math.max(1, (this.top ?? this.last) - PAGE)));
+        this.older = this.button('Older', () => this.show(Math.max(PAGE, (this.top ?? this.last) - PAGE)));
         this.draw = coalesce(() => this.paint(), 250, signal);
         this.node = h('section', { class: 'panel stack', 'aria-labelledby': 'run-log' },
             h('div', { class: 'row panel-head' }, h('h2', { id: 'run-log' }, 'Events'),

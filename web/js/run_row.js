@@ -99,7 +99,7 @@ export function newerRow(former, row) {
 
 // Whether all words of `text` stand somewhere in what the row is called.
 export function matchesText(row, text) {
-    const hay = `${row.name} ${row.experiment} ${row.dataset} ${row.strategy} ${row.id}`.toLowerCase();
+    const hay = [row.name, row.experiment, row.dataset, row.strategy, row.id].filter(Boolean).join(' ').toLowerCase();
     return text.toLowerCase().split(/\s+/).every((word) => hay.includes(word));
 }
 

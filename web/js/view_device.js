@@ -5,7 +5,7 @@ import { lineChart } from './charts.js';
 import { countBars, labelTags, speedNode, taskLink, workerLink } from './device_cells.js';
 import { append, clear, h, isolated, quantity } from './dom.js';
 import { FLEET_RENEW_MS, classCounts, eventPause, gentlePause, renewedHistory, runsOfDevices } from './fleet.js';
-import { fmtCount, fmtDuration, fmtLoss, nameOr, plainText, shortId } from './format.js';
+import { fmtCount, fmtDuration, fmtLoss, nameOr, parseNumber, plainText, shortId } from './format.js';
 import { curlDetails, factList, pressButton, titledSection } from './parts.js';
 import { plainJson } from './pretty_json.js';
 import { setQuery } from './router.js';
@@ -16,28 +16,13 @@ import { session } from './session.js';
 import { loading, stateBadge } from './states.js';
 import { pickerField, steady } from './steady.js';
 import { dataTable } from './table.js';
+import { taskState, taskStateCell, taskStepsCell } from './task_cells.js';
 import { timeNode } from './time.js';
 import { toast } from './toast.js';
 
-const OUTCOMES = new Set(['completed', 'partial', 'late', 'failed', 'dropped']);
 const MOST_HISTORY = 500;
 const NEWEST = 20; // of the history, when it is looked at again
 const MOST_POINTS = 600;
-
-// How a task came out, in one word.
-function taskOutcome(task) {
-    return task.status === 'completed' && task.partial ? 'partial' : task.status;
-}
-
-function historySteps(task) {
-    if (task.type !== 'train')
-        return h('span', { class: 'muted' }, '–');
-    const outcome = taskOutcome(task);
-    const share = task.steps_assigned > 0 ? Math.min(1, task.steps_done / task.steps_assigned) : 0;
-    return h('span', { class: 'steps-cell' }, h('span', null, fmtCount(task.steps_done), h('span', { class: 'unit' }, ` / ${fmtCount(task.steps_assigned)}`)),
-        h('span', { class: 'bar-track', vars: { st: `var(--st-${OUTCOMES.has(outcome) ? outcome : 'completed'})` } },
-            h('span', { class: 'bar-fill', vars: { w: `${100 * share}%` } })));
-}
 
 function taskTookMs(task) {
     const [begin, end] = [Date.parse(task.claimed_at ?? ''), Date.parse(task.uploaded_at ?? '')];
@@ -45,14 +30,14 @@ function taskTookMs(task) {
 }
 
 function historyColumns(runNames) {
-    const report = (key) => (task) => task.report?.[key] ?? null;
+    const report = (key) => (task) => parseNumber(task.report?.[key]);
     return [
         { id: 'round', title: 'Round', header: true, newestFirst: true, sortValue: (t) => t.created_at,
             cell: (t) => taskLink(t, runNames()) },
         { id: 'type', title: 'Work', sortValue: (t) => t.type, cell: (t) => (t.type === 'train' ? 'train' : 'evaluate') },
-        { id: 'status', title: 'Outcome', sortValue: taskOutcome,
-            cell: (t) => h('span', { title: t.detail ?? t.stop_reason ?? null }, stateBadge(taskOutcome(t))) },
-        { id: 'steps', title: 'Steps done of assigned', numeric: true, sortValue: (t) => t.steps_done, cell: historySteps },
+        { id: 'status', title: 'Outcome', sortValue: taskState, cell: taskStateCell },
+        { id: 'steps', title: 'Steps done of assigned', numeric: true, sortValue: (t) => t.steps_done,
+            cell: (t) => (t.type === 'train' ? taskStepsCell(t) : h('span', { class: 'muted' }, '–')) },
         { id: 'start', title: 'Loss before', numeric: true, sortValue: report('train_loss_start'),
             cell: (t) => fmtLoss(report('train_loss_start')(t)) },
         { id: 'end', title: 'Loss after', numeric: true, sortValue: report('train_loss_end'),
@@ -202,11 +187,12 @@ class DeviceView {
             return;
         try {
             await api.del(apiPath('devices', this.id));
-            toast(`${plainText(device.name)} is revoked`);
-            await this.load();
         } catch (error) {
             toast(`Not revoked: ${error.detail ?? error.message}`, 'bad');
+            return;
         }
+        toast(`${plainText(device.name)} is revoked`);
+        this.look().catch(() => this.refresh());
     }
 
     factNodes() {

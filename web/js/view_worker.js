@@ -116,11 +116,12 @@ class WorkerView {
             return;
         try {
             await api.del(apiPath('workers', this.id));
-            toast(`${plainText(worker.name)} is revoked`);
-            await this.load();
         } catch (error) {
             toast(`Not revoked: ${error.detail ?? error.message}`, 'bad');
+            return;
         }
+        toast(`${plainText(worker.name)} is revoked`);
+        this.load().catch(() => this.refresh());
     }
 }
 

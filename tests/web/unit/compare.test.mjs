@@ -53,7 +53,7 @@ test('only what differs is told, the name aside', () => {
 });
 
 test('the best is the least loss, the most accuracy, and nothing where that is not known', () => {
-    assert.deepEqual(['test_accuracy_p10', 'train_loss', 'update_norm', 'steps'].map(betterWay), [1, -1, -1, 0]);
+    assert.deepEqual(['test_accuracy_p10', 'train_loss', 'gamma', 'update_norm', 'steps'].map(betterWay), [1, -1, -1, 0, 0]);
     assert.equal(bestOf([3, 1, NaN, null], -1), 1);
     assert.equal(bestOf([3, 1, Infinity, 5], 1), 3);
     assert.equal(bestOf([1, 1], 1), -1);
