@@ -10,7 +10,8 @@ function gapOf(pitch) {
 }
 
 // rounds: columns there are; rows: cells of the fullest column (stacked), or devices (lanes). zoom: pixels of a
-// round, 0 to fit all into the width. Of pitches under 2 pixels the cells can no longer be told apart: dense.
+// round, 0 to fit all into the width. Of pitches under 2 pixels the cells can no longer be told apart: dense. Cells too low
+// to show how far they are filled are shaded instead.
 export function layoutStrip({ rounds, rows, width, height, zoom = 0, lanes = false }) {
     const fit = width / Math.max(1, rounds);
     const pitch = Math.max(Math.min(fit, MOST_PITCH), zoom);
@@ -25,6 +26,7 @@ export function layoutStrip({ rounds, rows, width, height, zoom = 0, lanes = fal
         contentWidth: Math.max(pitch * rounds, 1),
         contentHeight,
         dense: pitch < 2 || rowPitch < 2,
+        shaded: pitch < 2 || rowPitch < 4,
         fits: pitch * rounds <= width + 0.5,
     };
 }

@@ -180,7 +180,7 @@ export function paintCursor(ctx, { layout, colours, view }, cursor) {
 // Everything but the cursor. scene: {layout, work, mode, colours, view: {x, y, w, h}}; the canvas is AXIS_HEIGHT higher.
 export function paintStrip(ctx, scene) {
     ctx.clearRect(0, 0, scene.view.w, scene.view.h + AXIS_HEIGHT);
-    if (scene.layout.dense)
+    if (scene.layout.shaded)
         paintDense(ctx, scene);
     else
         paintCells(ctx, scene);

@@ -74,6 +74,12 @@ test('few rounds are wide, many fit or scroll', () => {
     assert.ok(Number.isFinite(none.pitch) && none.contentHeight > 0);
 });
 
+test('cells too low to be filled are shaded', () => {
+    const shaded = (rows) => layoutStrip({ rounds: 100, rows, width: 1000, height: 200 });
+    assert.deepEqual([10, 50, 51, 100, 101].map((rows) => [shaded(rows).shaded, shaded(rows).dense]),
+        [[false, false], [false, false], [true, false], [true, false], [true, true]]);
+});
+
 test('lanes of a thousand devices fit, or scroll when zoomed in', () => {
     const fit = layoutStrip({ rounds: 100, rows: 1000, width: 1000, height: 300, lanes: true });
     assert.equal(fit.contentHeight, 300);
