@@ -135,6 +135,21 @@ def test_a_run_lives(lab, page):
     assert seqs == sorted(set(seqs), reverse=True), "events twice or out of order: %s" % seqs
 
 
+def test_the_strip_follows_a_run(lab, page):
+    """However late the browser tells that it has scrolled."""
+    stage.workers(lab)
+    run = lab.run(lab.submit(synthetic_run(name="followed", num_rounds=70, autostart=False, evaluation={"on": "none"})))
+    page.on_new_document("""const add = EventTarget.prototype.addEventListener;
+        EventTarget.prototype.addEventListener = function (type, f, options) {
+            add.call(this, type, type === 'scroll' ? (event) => setTimeout(() => f.call(this, event), 500) : f, options);
+        };""")
+    stage.sign_in(lab, page, place_of(run) + "?zoom=24")
+    page.click("button", "Start")
+    page.until_text("all 70 rounds are done")
+    page.until(lambda: page.js("""const box = document.querySelector('.strip-scroll');
+        return box.scrollWidth > box.clientWidth && box.scrollLeft + box.clientWidth > 69 * 24"""), "the last round in sight", 5)
+
+
 def test_a_restart_under_a_run_loses_nothing(lab, page):
     """Two devices by hand, so that the server ends in the middle of a round."""
     page.allow("ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|Failed to fetch|network error|503")

@@ -103,6 +103,6 @@ export function countBars(counts, { total, label, pick, pressed }) {
         const name = pick ? press() : isolated(text);
         return h('li', null, h('span', { class: 'count-name' }, name),
             h('span', { class: 'bar-track' }, h('span', { class: 'bar-fill', vars: { w: `${(100 * n) / most}%` } })),
-            h('span', { class: 'num' }, fmtCount(n), total ? h('span', { class: 'unit' }, ` ${shareText(n / total)}`) : null));
+            h('span', { class: 'num' }, fmtCount(n)), h('span', { class: 'num muted' }, shareText(n / total)));
     }));
 }

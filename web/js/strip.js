@@ -64,6 +64,7 @@ class RoundStrip {
     #isStale = true;
     #isSmallStale = true;
     #follows = true;
+    #placedAt = -1; // where it has scrolled to by itself
     #hasMoved = pointerWatch();
     #frame = 0;
     #history = { cells: -1, text: '' };
@@ -165,6 +166,7 @@ class RoundStrip {
         if (this.#follows) {
             const end = (this.#options.work.last + 2) * this.#layout.pitch;
             scroll.scrollLeft = Math.max(0, end - width);
+            this.#placedAt = scroll.scrollLeft;
         }
     }
 
@@ -260,7 +262,11 @@ class RoundStrip {
     #onScroll() {
         const { scroll } = this.#parts;
         const end = (this.#options.work.last + 1) * this.#layout.pitch;
-        this.#follows = scroll.scrollLeft + scroll.clientWidth >= end - this.#layout.pitch;
+        // Of what it did itself it hears late: a quick run has got further meanwhile.
+        if (scroll.scrollLeft !== this.#placedAt) {
+            this.#follows = scroll.scrollLeft + scroll.clientWidth >= end - this.#layout.pitch;
+            this.#placedAt = -1;
+        }
         this.#isStale = true;
         this.#schedule();
     }
