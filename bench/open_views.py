@@ -9,9 +9,9 @@ from specs import synthetic_run
 
 PAGES = 20
 MOST_COST = 5.0  # % of a core, for all of them
-WINDOW_S, SETTLE_S = 10, 2
-DEVICES, SLOW_DEVICES = 100, 30
-PACE_S, FAST_S, SLOW_S = 2, 0.1, 40  # of a round
+WINDOW_S, SETTLE_S = 10, 1
+DEVICES, SELECTED, SLOW_DEVICES = 100, 10, 30
+PACE_S, FAST_S, SLOW_S = 2, 0.1, 120  # of a round
 ENDLESS = 1_000_000
 FOLLOWING = ("runs", "a run", "compare")  # what events keep busy
 TABS_OF_VIEW = 2
@@ -31,7 +31,7 @@ class Live:
             lab.start_worker({"source": "synthetic", "name": name, "devices": count, "seed": 6}, "0-%d" % (count - 1), name,
                              options=("--slowdown", "20", "--name", name))
         harness.wait_for(lambda: len(self.devices()) == DEVICES + SLOW_DEVICES, "the devices")
-        self.run, self.slow = self.submit("synthetic", DEVICES), self.submit("slow", SLOW_DEVICES)
+        self.run, self.slow = self.submit("synthetic", DEVICES, SELECTED), self.submit("slow", SLOW_DEVICES, SLOW_DEVICES)
         device = next(d for d in self.devices() if d["dataset"] == "synthetic")
         self.device, self.worker = device["id"], device["worker_id"]
         self.of_event = 0
@@ -39,9 +39,10 @@ class Live:
     def devices(self):
         return self.lab.admin.ok("GET", "/api/v1/devices?limit=1000")["items"]
 
-    def submit(self, name, population):
+    def submit(self, name, population, selected):
         return self.lab.submit(synthetic_run(name=name, dataset=name, num_rounds=ENDLESS, data=None, evaluation={"on": "selected"},
-                                             training={"local_epochs": None, "local_steps": 1}, selection={"population": population}))
+                                             training={"local_epochs": None, "local_steps": 1},
+                                             selection={"population": population, "devices_per_round": selected}))
 
     def train_for(self, run, steps):
         self.lab.admin.ok("PATCH", "/api/v1/runs/%s/config" % run, {"training": {"local_steps": steps}})
@@ -60,7 +61,7 @@ class Live:
             self.train_for(self.run, steps)
             steps = max(1, int(steps * seconds / self.round_takes(rounds)))
         self.train_for(self.run, steps)
-        self.train_for(self.slow, int(steps * SLOW_S / seconds))
+        self.train_for(self.slow, int(steps * SLOW_S / seconds * SELECTED / SLOW_DEVICES))
         self.watch(2 * seconds)
 
     def open_round(self):
@@ -95,7 +96,7 @@ class Live:
               (what, events / took, 100 * cpu / took))
 
     def cost(self, crowd):
-        """(% of a core that the pages cost, what they asked a minute) over a window."""
+        """(% of a core that the pages cost, what they asked a minute) over a window, once they are open."""
         crowd.settle(SETTLE_S + open_pages.SPREAD_S)
         crowd.asked.clear()
         took, cpu, events = self.watch(WINDOW_S, crowd)
@@ -122,15 +123,18 @@ def told(cost):
 
 
 def by_view(live, tabs, views):
-    print("\n| 20 pages of | of a core | a page asks, a minute |\n|---|---|---|")
+    print("\n| 20 pages of | of a core | a page asks, a minute | opening one |\n|---|---|---|---|")
     costs = []
     for view in views:
+        place, before = live.place(view), live.lab.server.cpu_s()
         with tabs.crowd(PAGES - 1) as crowd:
-            tabs.open(live.place(view), is_new=tabs.count == 0)
+            tabs.open(place, is_new=tabs.count == 0)
+            crowd.settle(open_pages.SPREAD_S)
+            opening = (live.lab.server.cpu_s() - before) / PAGES
             cost, asked = live.cost(crowd)
         costs.append(cost)
-        print("| %s | %s | %s |" % (view, told(cost), asked), flush=True)
-    print("| these views, as many of each | %s | |" % told(statistics.mean(costs)), flush=True)
+        print("| %s | %s | %s | %.0f ms |" % (view, told(cost), asked, 1000 * opening), flush=True)
+    print("| these views, as many of each | %s | | |" % told(statistics.mean(costs)), flush=True)
 
 
 def real_tabs(live, tabs):
@@ -150,14 +154,15 @@ def measure(lab, runs, parts, is_short):
     chromium = browser.Browser(lab.folder)
     try:
         tabs = open_pages.Tabs(chromium, lab)
-        live.set_pace(PACE_S)
-        live.rest("A round every %g s" % PACE_S)
+        if {"pages", "tabs"} & set(parts):
+            live.set_pace(PACE_S)
+            live.rest("A round every %g s" % PACE_S)
         if "pages" in parts:
             by_view(live, tabs, PLACES)
         if "tabs" in parts:
             real_tabs(live, tabs)
-        if "pages" in parts and not is_short:
             tabs.close_all()
+        if "fast" in parts:
             live.set_pace(FAST_S)
             live.rest("A round every %g s" % FAST_S)
             by_view(live, tabs, FOLLOWING)
