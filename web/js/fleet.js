@@ -98,7 +98,7 @@ export const FLEET_RENEW_MS = 2000;
 
 // How long to wait before asking again: however many pages are open, the server has better things to do.
 export function gentlePause(tookMs, least = 5000, most = 300000) {
-    return Math.min(most, Math.max(least, tookMs * 400));
+    return Math.min(most, Math.max(least, tookMs * 600));
 }
 
 // The same where an event says that there is something new: sooner.

@@ -15,6 +15,7 @@ import { noSuchRun } from './view_run.js';
 
 const ROUND_ASK_MS = 1000;
 const OPEN_MS = 2000;
+const ROUND_ASK_SHARE = 300; // a round of very many tasks is asked for more rarely: so many times as long as it takes
 const MOST_TASKS = 5000;
 
 function metricText(name, value) {
@@ -45,7 +46,7 @@ async function roundsFrom(ctx, n) {
 
 class RoundPage {
     constructor(ctx, n) {
-        Object.assign(this, { ctx, n, run: null, round: null, tasks: { train: null, evaluate: null }, hasNext: false });
+        Object.assign(this, { ctx, n, run: null, round: null, tasks: { train: null, evaluate: null }, hasNext: false, took: 0, turn: 0 });
         this.type = ctx.query.tasks === 'evaluate' ? 'evaluate' : 'train';
         this.head = roundHead();
         this.tables = null;
@@ -93,18 +94,30 @@ class RoundPage {
     }
 
     async load() {
-        [this.run, this.round] = await Promise.all([this.get(), this.get('rounds', String(this.n)), this.loadNext()]);
-        if (this.round.type === 'final')
+        const begin = performance.now();
+        const turn = ++this.turn;
+        const [run, round] = await Promise.all([this.get(), this.get('rounds', String(this.n))]);
+        if (turn !== this.turn)
+            return;
+        Object.assign(this, { run, round });
+        if (round.type === 'final')
             this.type = 'evaluate';
-        await this.loadTasks();
+        // There is no other round while one is open.
+        await Promise.all([this.readTasks(), this.isOpen ? null : this.loadNext()]);
+        this.took = performance.now() - begin;
+        this.paint();
     }
 
     async loadTasks() {
+        await this.readTasks();
+        this.paint();
+    }
+
+    async readTasks() {
         const { type } = this;
         const path = apiPath('runs', this.ctx.place.run, 'rounds', String(this.n), 'tasks');
         const tasks = await api.all(path, { query: { type }, max: MOST_TASKS, signal: this.ctx.signal });
         this.tasks[type] = tasks;
-        this.paint();
     }
 
     get isOpen() {
@@ -213,11 +226,12 @@ export function viewRound(ctx) {
             await showMissing(ctx, n);
             return;
         }
-        if (!page.node.isConnected)
+        if (page.round && !page.node.isConnected)
             ctx.host.replaceChildren(page.node);
     };
     const fail = (error) => error.status === 404 && ctx.fail(error);
-    const renew = renewal(load, ROUND_ASK_MS, ctx.signal, fail);
+    const renew = renewal(load, () => Math.max(ROUND_ASK_MS, ROUND_ASK_SHARE * page.took), ctx.signal, fail);
+    const renewSoon = renewal(load, ROUND_ASK_MS, ctx.signal, fail);
     const findNext = renewal(async () => {
         await page.loadNext();
         page.paint();
@@ -225,7 +239,9 @@ export function viewRound(ctx) {
     const timer = setInterval(() => document.hidden || !page.isOpen || renew(), OPEN_MS);
     ctx.signal.addEventListener('abort', () => clearInterval(timer));
     ctx.follow({ load, onEvent: ({ type, data }) => {
-        if (data.round === n || type.startsWith('run_'))
+        if (type.startsWith('run_') || (data.round === n && type.startsWith('round_')))
+            renewSoon();
+        else if (data.round === n)
             renew();
         else if (type === 'round_opened' && page.round && !page.hasNext)
             findNext();

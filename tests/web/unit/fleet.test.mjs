@@ -65,7 +65,7 @@ test('only what has a speed and a size can be drawn', () => {
 });
 
 test('asking again costs the server little', () => {
-    assert.deepEqual([gentlePause(1), gentlePause(20), gentlePause(60000)], [5000, 8000, 300000]);
+    assert.deepEqual([gentlePause(1), gentlePause(20), gentlePause(60000)], [5000, 12000, 300000]);
     assert.deepEqual([eventPause(), eventPause(gentlePause(20)), eventPause(gentlePause(60000))], [2000, 2000, 30000]);
 });
 
