@@ -28,7 +28,8 @@ function versionPicker(onChange) {
             const key = JSON.stringify(kept.map((m) => m.version));
             note.textContent = models.length === 0 ? 'There are no weights yet: they come when the run starts.'
                 : models.isMore || kept.length < models.length ? 'Older ones are not kept (retention.keep_models).' : '';
-            if (key === known)
+            // A list that is open under somebody's hand is not changed.
+            if (key === known || (known && document.activeElement === select))
                 return;
             known = key;
             const chosen = select.value;

@@ -2,9 +2,9 @@
 
 import { api, apiPath } from './api.js';
 import { curlLine } from './command.js';
-import { coalesce, h, icon } from './dom.js';
+import { coalesce, h, icon, oneAtATime } from './dom.js';
 import { fmtCount, nameOr } from './format.js';
-import { reportBug } from './http.js';
+import { isAbort, reportBug } from './http.js';
 import { setQuery } from './router.js';
 import { RUN_FILTERS, matchesText, newerRow, rowAfter, rowOfRun } from './run_row.js';
 import { runFilter, runSelection } from './runs_bar.js';
@@ -68,7 +68,7 @@ class RunList {
             select: { label: (row) => nameOr(row.name, row.id) },
             onSort: ({ id, dir }) => setQuery({ sort: id === RUNS_SORT.id && dir === RUNS_SORT.dir ? null : `${id}.${dir}` }),
             onSelect: () => this.showSelection() });
-        this.older = h('button', { type: 'button', class: 'button', hidden: true, on: { click: () => this.loadOlder() } }, 'Load older runs');
+        this.older = h('button', { type: 'button', class: 'button', hidden: true, on: { click: oneAtATime(() => this.loadOlder()) } }, 'Load older runs');
         this.node = h('div', { class: 'stack' },
             h('div', { class: 'head' }, h('div', null, h('h1', null, 'Runs'), this.count), newRunButton()),
             h('div', { class: 'runs-bar' }, this.filterBar.node, this.selection.node),
@@ -128,28 +128,31 @@ class RunList {
         page.items.forEach((run) => this.put(run, rows));
         Object.assign(this, { rows, cursor: page.next_cursor });
         this.draw();
-        this.loadRest().catch((error) => this.ctx.signal.aborted || toast(`Older runs could not be read: ${error.message}`, 'bad'));
+        this.loadRest();
     }
 
     // The first page stands already; the others come when they come, unless all has begun anew meanwhile.
     async loadRest() {
         const { turn } = this;
-        while (this.cursor && this.rows.size < this.most) {
-            const page = await this.page(PAGE_RUNS, this.cursor);
-            if (turn !== this.turn)
-                return;
-            page.items.forEach((run) => this.put(run));
-            this.cursor = page.next_cursor;
-            this.draw();
+        try {
+            while (this.cursor && this.rows.size < this.most) {
+                const page = await this.page(PAGE_RUNS, this.cursor);
+                if (turn !== this.turn)
+                    return;
+                page.items.forEach((run) => this.put(run));
+                this.cursor = page.next_cursor;
+                this.draw();
+            }
+        } catch (error) {
+            if (!isAbort(error))
+                toast(`Older runs could not be read: ${error.message}`, 'bad');
         }
         this.older.hidden = !this.cursor;
     }
 
-    async loadOlder() {
+    loadOlder() {
         this.most = this.rows.size + MOST_RUNS;
-        this.older.disabled = true;
-        await this.loadRest().catch((error) => toast(error.message, 'bad'));
-        this.older.disabled = false;
+        return this.loadRest();
     }
 
     draw() {
@@ -162,7 +165,7 @@ class RunList {
         const fits = RUN_FILTERS[this.filter.status] || (() => true);
         const rows = [...this.rows.values()].filter((row) => fits(row) && (!this.filter.q || matchesText(row, this.filter.q)));
         const active = [...this.rows.values()].filter(RUN_FILTERS.active).length;
-        const all = `${fmtCount(this.rows.size)}${this.cursor ? '+' : ''} run${this.rows.size === 1 ? '' : 's'}`;
+        const all = `${fmtCount(this.rows.size)}${this.cursor ? '+' : ''} ${this.rows.size === 1 ? 'run' : 'runs'}`;
         const words = `${rows.length === this.rows.size ? all : `${fmtCount(rows.length)} of ${all}`}, ${active ? fmtCount(active) : 'none'} active`;
         if (this.count.textContent !== words)
             this.count.textContent = words;
