@@ -1,6 +1,7 @@
 /* GET / and GET /assets/{file}: the dashboard, carried in the program (web/README.md). */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "common/base/embed.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
@@ -59,6 +60,11 @@ static enum err reply_from_dir(struct request *rq, const char *dir, const struct
     int n = snprintf(path, sizeof path, "%s/%s", dir, asset->name);
     if (n < 0 || (size_t)n >= sizeof path)
         return fault_set(fault, ERR_NOT_FOUND, NULL, "The path of --web-dir is too long.");
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) /* a FIFO would hold up everybody */
+        return fault_set(fault, ERR_NOT_FOUND, NULL,
+                         "There is no file %s in the folder of --web-dir. Run `make web-assets`.",
+                         asset->name);
     struct buf text = BUF_INIT(16 * MIB);
     enum err e = file_read(path, &text, fault);
     if (e == ERR_OK)

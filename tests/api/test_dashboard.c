@@ -1,5 +1,6 @@
 /* The page and its files: what is served, under which headers, and from where. */
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "common/base/embed.h"
 #include "tests/api/lab.h"
@@ -220,6 +221,12 @@ START_TEST(test_files_from_a_folder)
     ck_assert_int_eq(a.status, 200);
     ck_assert_uint_eq(a.body_len, 0);
     http_answer_release(&a);
+    /* What is no file: it neither holds up the server nor tells where the folder is. */
+    ck_assert_int_eq(mkfifo(path_of("%s/app.css", dir), 0600), 0);
+    a = get(&lab, "/assets/app.css", NULL);
+    ck_assert_ptr_null(strstr(a.body, dir));
+    answer_is_problem(&a, 404, "not_found", NULL);
+    ck_assert_int_eq(unlink(path_of("%s/app.css", dir)), 0);
     a = get(&lab, "/assets/secret", NULL);
     answer_is_problem(&a, 404, "not_found", NULL);
     a = get(&lab, "/", NULL);
