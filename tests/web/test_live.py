@@ -39,6 +39,23 @@ def test_stop_and_restart_under_an_open_page(lab, page):
     not_reloaded(page)
 
 
+def test_what_is_gone_comes_back(lab, page):
+    """Something in between knows nothing for a while: the page says that there is no such run, then shows it again."""
+    page.allow("404|network error|Failed to fetch")
+    page.on_new_document("""
+        const ask = globalThis.fetch, cut = new AbortController();
+        globalThis.fedlaneGone = (is) => { globalThis.fedlaneIsGone = is; cut.abort(); };
+        globalThis.fetch = (url, options) => (globalThis.fedlaneIsGone ? Promise.resolve(new Response('{"code": "not_found", "detail": "?"}', {status: 404}))
+            : ask(url, cut.signal.aborted ? options : {...options, signal: AbortSignal.any([options.signal, cut.signal])}));""")
+    run = stage.runs(lab)[0]
+    stage.sign_in(lab, page, "/#/runs/" + run["id"])
+    page.until(lambda: page.has("heading", run["name"]) and page.live_state() == "live", "the run")
+    page.js("globalThis.fedlaneGone(true)")
+    page.until_text("There is no such run")
+    page.js("globalThis.fedlaneGone(false)")
+    page.until(lambda: page.has("heading", run["name"]) and page.live_state() == "live", "the run again")
+
+
 def test_devices_come_and_go(lab, page):
     stage.sign_in(lab, page, "/#/devices?dataset=guests")
     page.find("heading", "Devices") if stage.devices(lab, "") else page.until_text("No device is enrolled yet")

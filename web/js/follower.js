@@ -11,16 +11,25 @@ const RELOAD_MS = 5000;
 // begin anew. Events that come while it works are given to onEvent after it.
 export class Follower {
     constructor({ path, load, onEvent, onOpen, live, fail, anew, signal }) {
-        Object.assign(this, { load, onEvent: onEvent || (() => {}), fail, signal, early: null, turn: 0, isShown: false });
+        Object.assign(this, { load, onEvent: onEvent || (() => {}), fail, signal, early: null, turn: 0, isShown: false,
+            isStale: false });
         live.set('connecting');
         const stream = openStream(path, {
             onEvent: (event) => this.take(event),
             onOpen: (isResumed) => {
                 onOpen();
-                if (!isResumed)
+                if (isResumed && !this.isStale)
+                    return;
+                this.isStale = false;
+                this.reload();
+            },
+            onGone: (error) => {
+                this.isStale = true;
+                if (error.field === 'Last-Event-ID')
+                    anew();
+                else
                     this.reload();
             },
-            onGone: (error) => (error.field === 'Last-Event-ID' ? anew() : this.reload()),
             onState: (state, error) => this.tell(live, state, error),
         });
         const timer = setTimeout(() => this.turn || this.reload(), STREAM_PATIENCE_MS);
@@ -80,6 +89,7 @@ export class Follower {
     // would change what is out of date.
     failed(error) {
         reportBug(error);
+        this.isStale = true;
         if (this.isShown && error.isPassing)
             this.again = setTimeout(() => this.reload(), pauseBefore(error, RELOAD_MS));
         else

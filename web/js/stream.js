@@ -210,7 +210,7 @@ class EventStream {
         this.disarm('catchUp');
         this.isQuiet = false;
         const isGone = error && isFinal(error);
-        this.setState('offline', isGone && this.wasOpen ? null : error);
+        this.setState('offline', error);
         if (isGone && this.wasOpen)
             this.onGone(error);
         if (!this.isClosed && (!isGone || this.wasOpen))
@@ -253,8 +253,8 @@ class EventStream {
 
 // since: a sequence number, or 'latest' for what comes from now on. onOpen(isResumed) at each connection: false
 // where what happened before is unknown. onState('live' | 'behind' | 'offline', error): an error.status of 400 to
-// 499 says that there will be no other try. onGone(error): the server refuses what it gave before; it is asked again, for
-// something in between may say 404 while the server starts. Of the field Last-Event-ID: the server has other data than before.
+// 499 says that there will be no other try, unless onGone(error) comes, too: the server refuses what it gave before, and is
+// asked again, for something in between may say 404 while it starts. Of the field Last-Event-ID: it has other data than before.
 export function openStream(path, options) {
     const stream = new EventStream(path, options);
     return { close: () => stream.close() };
