@@ -115,7 +115,7 @@ def views(lab, page, runs):
     yield "round", "#/runs/%s/rounds/%d" % (runs[MAIN], round_of_unequal_devices(lab, runs[MAIN])), has_text(page, "Measured"), 1060
     yield "new-run", "#/runs/new?clone=" + runs[MAIN], has_text(page, "Start the run"), 1240
     yield "devices", "#/devices", has_text(page, "laptop-29"), 1130
-    yield "device", "#/devices/%s?run=%s" % (slow["id"], runs[MAIN]), drawn_charts(page, 1), 1130
+    yield "device", "#/devices/%s?run=%s" % (slow["id"], runs[MAIN]), drawn_charts(page, 1), 1380
     yield "worker", "#/workers/" + slow["worker_id"], has_text(page, "laptop-29"), 720
     yield "server", "#/server", has_course(page, 4), 880
 

@@ -138,16 +138,18 @@ def test_a_run_lives(lab, page):
 def test_the_strip_follows_a_run(lab, page):
     """However late the browser tells that it has scrolled."""
     stage.workers(lab)
-    run = lab.run(lab.submit(synthetic_run(name="followed", num_rounds=70, autostart=False, evaluation={"on": "none"})))
+    run = lab.run(lab.submit(synthetic_run(name="followed", num_rounds=30, autostart=False, evaluation={"on": "none"},
+                                           selection={"devices_per_round": 2})))
     page.on_new_document("""const add = EventTarget.prototype.addEventListener;
         EventTarget.prototype.addEventListener = function (type, f, options) {
-            add.call(this, type, type === 'scroll' ? (event) => setTimeout(() => f.call(this, event), 500) : f, options);
+            add.call(this, type, type === 'scroll' ? (event) => setTimeout(() => f.call(this, event), 250) : f, options);
         };""")
+    page.resize(browser.PHONE)
     stage.sign_in(lab, page, place_of(run) + "?zoom=24")
     page.click("button", "Start")
-    page.until_text("all 70 rounds are done")
+    page.until_text("all 30 rounds are done")
     page.until(lambda: page.js("""const box = document.querySelector('.strip-scroll');
-        return box.scrollWidth > box.clientWidth && box.scrollLeft + box.clientWidth > 69 * 24"""), "the last round in sight", 5)
+        return box.scrollWidth > box.clientWidth && box.scrollLeft + box.clientWidth > 29 * 24"""), "the last round in sight", 5)
 
 
 def test_a_restart_under_a_run_loses_nothing(lab, page):
