@@ -65,6 +65,7 @@ echo "server: $url   (token in $dir/data/admin.token)"
 if [ "$keep" = yes ]; then
     echo
     echo "Still serving; Ctrl-C ends it. Try:"
+    echo "  build/bin/fedlane-server login-link --data-dir $dir/data     # a link to the dashboard"
     echo "  curl -H \"Authorization: Bearer \$(cat $dir/data/admin.token)\" $url/api/v1/runs"
     wait "${pids[0]}"
 fi
