@@ -1,6 +1,7 @@
 /* Setting the reply of a request: by the thread that owns it (the loop, or the one it was deferred to). The
  * last call wins. Sent when the handler returns ERR_OK, or by request_complete(). X-Request-Id,
- * X-Content-Type-Options and Referrer-Policy are added to every reply. */
+ * X-Content-Type-Options and Referrer-Policy are added to every reply, and a Content-Security-Policy that
+ * allows nothing where the handler set none. */
 #ifndef FEDLANE_HTTPD_REPLY_H
 #define FEDLANE_HTTPD_REPLY_H
 
