@@ -19,7 +19,8 @@ class SchemaForm {
     // node: of readSchema, an object. custom: {'model': (change) => field} for paths whose field is made elsewhere. open: sections
     // that stand open from the start, as required ones do.
     constructor(node, value, { onChange = () => {}, custom = {}, open = [] } = {}) {
-        Object.assign(this, { root: node, isOpened: (name) => open.includes(name), current: value, onChange, custom, fields: new Map(), groups: new Map(), sections: new Map() });
+        Object.assign(this, { root: node, isOpened: (name) => open.includes(name), current: value, onChange, custom,
+            fields: new Map(), groups: new Map(), sections: new Map() });
         this.keep = new Set(['']);
         this.errors = h('div', { class: 'note bad', role: 'alert', tabindex: -1, hidden: true });
         this.node = h('div', { class: 'stack' });

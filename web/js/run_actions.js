@@ -50,7 +50,7 @@ export async function actOnRuns(runs, name) {
         try {
             changed.push(await api.post(apiPath('runs', run.id, name)));
         } catch (error) {
-            toast(`${nameOf(run)}: ${error.detail || error.message}`, 'bad');
+            toast(`${nameOf(run)}: ${error.message}`, 'bad');
         }
     }
     if (changed.length)

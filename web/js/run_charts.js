@@ -138,7 +138,7 @@ export function runCharts(data, settings, callbacks) {
         setCursor: (x) => charts.forEach((chart) => chart.setCursor(x)),
         setProblem(error) {
             problem.hidden = !error;
-            problem.textContent = error ? `The metrics could not be read: ${error.detail || error.message}` : '';
+            problem.textContent = error ? `The metrics could not be read: ${error.message}` : '';
         },
         destroy: () => charts.forEach((chart) => chart.destroy()),
     };

@@ -70,7 +70,7 @@ export class RunLog {
                 return;
             reportBug(error);
             this.problem.hidden = false;
-            this.problem.textContent = `The events could not be read: ${error.detail || error.message}`;
+            this.problem.textContent = `The events could not be read: ${error.message}`;
         }
         this.draw();
     }

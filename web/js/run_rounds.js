@@ -22,7 +22,8 @@ const count = (n) => (n > 0 ? String(n) : h('span', { class: 'muted' }, '0'));
 
 function roundColumns(runId) {
     const number = (id, title, get, fmt, hint) => ({ id, title, hint, numeric: true, sortValue: get, cell: (r) => quantity(fmt(get(r) ?? null)) });
-    const counted = (id, hint) => ({ id, title: id[0].toUpperCase() + id.slice(1), hint, numeric: true, sortValue: (r) => r.counts[id], cell: (r) => count(r.counts[id]) });
+    const counted = (id, hint) => ({ id, title: id[0].toUpperCase() + id.slice(1), hint, numeric: true,
+        sortValue: (r) => r.counts[id], cell: (r) => count(r.counts[id]) });
     return [
         { id: 'round', title: 'Round', numeric: true, header: true, sortValue: (r) => r.round,
             cell: (r) => h('a', { href: placeUrl(['runs', runId, 'rounds', r.round]) }, r.round, r.type === 'final' ? ', final' : null) },

@@ -96,7 +96,7 @@ export function runSpec(signal) {
         } catch (error) {
             rows = specRows(run.spec, {}, []);
             problem.hidden = false;
-            problem.textContent = `What the defaults are could not be read: ${error.detail || error.message}`;
+            problem.textContent = `What the defaults are could not be read: ${error.message}`;
         }
         if (!signal.aborted)
             fillRows(box, rows, all.checked);

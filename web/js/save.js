@@ -68,7 +68,7 @@ export function saveButton(text, what, signal) {
             saveBlob(blob, name);
         } catch (error) {
             if (!isAbort(error))
-                toast(`${name} could not be downloaded: ${error.detail || error.message}`, 'bad');
+                toast(`${name} could not be downloaded: ${error.message}`, 'bad');
         }
         transfer = null;
         show(icon('download'), text);

@@ -100,7 +100,7 @@ function misunderstood(error, again, level) {
 }
 
 function errorNode(error, retry, level) {
-    const detail = error && (error.detail || error.message);
+    const detail = error && error.message;
     const advice = ERROR_ADVICE[error && error.code];
     const again = retry ? h('button', { class: 'button', type: 'button', on: { click: retry } }, 'Try again') : null;
     const id = error && error.requestId;
@@ -131,7 +131,7 @@ export function loading(text = 'Loading…', retry = null) {
     const node = h('div', { class: 'loading', role: 'status' }, h('div', { class: 'loading-bar' }), h('p', null, text));
     setTimeout(() => {
         if (node.isConnected) {
-            node.replaceWith(errorState({ detail: 'The server has not answered for 20 seconds. Check that it is running, then reload this page.' },
+            node.replaceWith(errorState({ message: 'The server has not answered for 20 seconds. Check that it is running, then reload this page.' },
                 retry || (() => location.reload())));
         }
     }, PATIENCE_MS);

@@ -167,7 +167,7 @@ class CompareView {
             this.showChart();
         } catch (error) {
             if (!this.ctx.signal.aborted)
-                toast(`The curves could not be loaded: ${error.detail ?? error.message}`, 'bad');
+                toast(`The curves could not be loaded: ${error.message}`, 'bad');
         }
     }
 
@@ -222,7 +222,7 @@ class CompareView {
 
     showNotes() {
         const { missing, shown } = this.data;
-        const gone = [...missing].map(([id, error]) => `Run ${shortId(id)} is not shown: ${error.detail ?? error.message}`);
+        const gone = [...missing].map(([id, error]) => `Run ${shortId(id)} is not shown: ${error.message}`);
         const alone = shown.length === 1 ? ['One run alone: choose others with “Other runs”'] : [];
         const all = [...this.settings.wrong, ...gone, ...alone];
         this.drawNotes(JSON.stringify(all), () => all.map((text) => (

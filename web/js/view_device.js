@@ -102,7 +102,7 @@ class DeviceView {
         } catch (error) {
             this.again(FLEET_RENEW_MS);
             if (!this.ctx.signal.aborted)
-                toast(`The history could not be loaded: ${error.detail ?? error.message}`, 'bad');
+                toast(`The history could not be loaded: ${error.message}`, 'bad');
         }
     }
 
@@ -188,7 +188,7 @@ class DeviceView {
         try {
             await api.del(apiPath('devices', this.id));
         } catch (error) {
-            toast(`Not revoked: ${error.detail ?? error.message}`, 'bad');
+            toast(`Not revoked: ${error.message}`, 'bad');
             return;
         }
         toast(`${plainText(device.name)} is revoked`);

@@ -208,7 +208,7 @@ class NewRun {
     showRefusal(error) {
         reportBug(error);
         const field = error instanceof ApiError && error.field ? error.field.split('.') : [];
-        this.form.showErrors([{ field, text: error.detail || error.message }]);
+        this.form.showErrors([{ field, text: error.message }]);
     }
 }
 

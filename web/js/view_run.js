@@ -131,7 +131,7 @@ class RunPage {
 
     setProblem(error) {
         this.problem.hidden = !error;
-        this.problem.textContent = error ? `What the devices did could not be read: ${error.detail || error.message}` : '';
+        this.problem.textContent = error ? `What the devices did could not be read: ${error.message}` : '';
     }
 
     // A part that cannot be read says so in its place, and is asked for again; the others are shown.

@@ -159,7 +159,7 @@ class ServerView {
             this.ctx.fail(error, () => this.look());
             return;
         }
-        append(clear(this.health), stateBadge('failed', `The server does not answer: ${error.detail ?? error.message}`));
+        append(clear(this.health), stateBadge('failed', `The server does not answer: ${error.message}`));
     }
 
     show(facts, now, { alive, ready }) {
@@ -169,7 +169,7 @@ class ServerView {
         }
         const bad = alive ?? ready;
         append(clear(this.health), bad
-            ? stateBadge('failed', `It answers, but ${alive ? 'is not well' : 'its database cannot be read'}: ${bad.detail ?? bad.message}`)
+            ? stateBadge('failed', `It answers, but ${alive ? 'is not well' : 'its database cannot be read'}: ${bad.message}`)
             : stateBadge('completed', 'It answers and its database can be read.'));
         const build = buildFacts(now.samples);
         append(clear(this.version), h('span', { class: 'tag' }, `version ${build.version ?? 'unknown'}`));

@@ -15,7 +15,7 @@ const SIGN_IN_TITLES = {
 
 function reasonNote(error) {
     return h('div', { class: 'note bad', role: 'alert' }, icon('alert'),
-        h('div', null, h('strong', null, error.title || SIGN_IN_TITLES[error.code] || 'Signing in did not work'), h('p', null, error.detail || error.message)));
+        h('div', null, h('strong', null, error.title || SIGN_IN_TITLES[error.code] || 'Signing in did not work'), h('p', null, error.message)));
 }
 
 export function viewSignIn({ host, reason }) {

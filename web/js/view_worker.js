@@ -117,7 +117,7 @@ class WorkerView {
         try {
             await api.del(apiPath('workers', this.id));
         } catch (error) {
-            toast(`Not revoked: ${error.detail ?? error.message}`, 'bad');
+            toast(`Not revoked: ${error.message}`, 'bad');
             return;
         }
         toast(`${plainText(worker.name)} is revoked`);
