@@ -127,8 +127,8 @@ class Copy:
 
 
 def route_of(path):
-    """Without what names a run, a device or a page of a list."""
-    return re.sub(r"/(?=[0-9a-f]*\d)[0-9a-f]{32}|/\d+(?=/|$)", "/*", path.partition("?")[0])
+    """Without what names a run or a device, and without what all of the API begins with."""
+    return re.sub(r"^/api/v1/|(?<=/)[0-9a-f]{32}(?=/|$)|(?<=/)\d+(?=/|$)", lambda m: "" if m[0] == "/api/v1/" else "*", path.partition("?")[0])
 
 
 class Crowd:

@@ -9,7 +9,7 @@ from specs import synthetic_run
 
 PAGES = 20
 MOST_COST = 5.0  # % of a core, for all of them
-WINDOW_S, SETTLE_S = 10, 1
+WINDOW_S, SHORT_WINDOW_S, SETTLE_S = 10, 5, 1
 DEVICES, SELECTED, SLOW_DEVICES = 100, 10, 30
 PACE_S, FAST_S, SLOW_S = 2, 0.1, 120  # of a round
 ENDLESS = 1_000_000
@@ -24,8 +24,8 @@ def age_s(iso):
 class Live:
     """A server with long histories, on which two runs go on: one that closes rounds, and one whose rounds stay open for long."""
 
-    def __init__(self, lab, others):
-        self.lab, self.others = lab, others
+    def __init__(self, lab, others, window_s):
+        self.lab, self.others, self.window_s = lab, others, window_s
         # Its devices mostly wait, so that the machine has time for the pages.
         for name, count in (("synthetic", DEVICES), ("slow", SLOW_DEVICES)):
             lab.start_worker({"source": "synthetic", "name": name, "devices": count, "seed": 6}, "0-%d" % (count - 1), name,
@@ -90,7 +90,7 @@ class Live:
 
     def rest(self, what):
         """Nobody looks: what an event costs then."""
-        took, cpu, events = self.watch(WINDOW_S)
+        took, cpu, events = self.watch(self.window_s)
         self.of_event = cpu / events
         print("\n%s: %.1f events a second. The server takes %.1f %% of a core for them while nobody looks." %
               (what, events / took, 100 * cpu / took))
@@ -99,7 +99,7 @@ class Live:
         """(% of a core that the pages cost, what they asked a minute) over a window, once they are open."""
         crowd.settle(SETTLE_S + open_pages.SPREAD_S)
         crowd.asked.clear()
-        took, cpu, events = self.watch(WINDOW_S, crowd)
+        took, cpu, events = self.watch(self.window_s, crowd)
         return 100 * (cpu - events * self.of_event) / took, crowd.asked_a_minute(took)
 
 
@@ -148,7 +148,7 @@ def real_tabs(live, tabs):
 
 
 def measure(lab, runs, parts, is_short):
-    live = Live(lab, runs)
+    live = Live(lab, runs, SHORT_WINDOW_S if is_short else WINDOW_S)
     history = 100 if is_short else 500
     harness.wait_for(lambda: lab.run(live.run)["round"] >= history, "%d rounds" % history)
     chromium = browser.Browser(lab.folder)
