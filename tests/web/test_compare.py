@@ -59,6 +59,7 @@ def test_every_axis_and_metric_is_that_of_the_api(lab, page):
 def test_curves_grow_as_their_run_goes_on(lab, page):
     other = stage.runs(lab)[0]
     run = lab.run(lab.submit(synthetic_run(name="goes on", num_rounds=4, autostart=False)))
+    page.hurry(10)
     stage.sign_in(lab, page, place_of([run, other], metric="bytes_in"))
     page.until(lambda: stage.drawn(page), "the other run")
     lab.admin.ok("POST", "/api/v1/runs/%s/start" % run["id"], {})
