@@ -54,6 +54,7 @@ libfedlane_api_a_SOURCES = \
 	server/api/report.h \
 	server/api/round_numbers.c \
 	server/api/round_numbers.h \
+	server/api/round_walk.c server/api/round_walk.h \
 	server/api/rounds.c \
 	server/api/routes.c \
 	server/api/routes.h \

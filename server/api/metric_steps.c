@@ -1,29 +1,19 @@
 /* The steps that lie before a round: what curves of runs with different work per round are compared by. */
 #include <stdlib.h>
 #include "server/api/metric_points.h"
+#include "server/api/round_walk.h"
 
-#define ROUNDS_AT_ONCE 500
+struct steps {
+    int64_t last, *done; /* done[n]: the steps of round n, 0 where there is none */
+};
 
-/* done[n]: the steps of round n, 0 where there is none. */
-static enum err read_steps(struct store_txn *txn, const char *run_id, int64_t last, int64_t *done)
+static enum err take(void *ctx, const struct round_row *round, bool *out_stop)
 {
-    struct arena arena = ARENA_INIT(LIMIT_REQUEST_ARENA);
-    enum err e = ERR_OK;
-    bool is_end = false;
-    for (int64_t seen = -1; e == ERR_OK && !is_end && seen < last;) {
-        struct round_row *rows;
-        size_t n;
-        e = store_find(txn, QUERY_ROUNDS, &arena, ROUNDS_AT_ONCE, &rows, &n, store_text(run_id),
-                       store_int(seen));
-        for (size_t i = 0; e == ERR_OK && i < n && rows[i].n <= last; i++)
-            done[rows[i].n] = rows[i].steps_done;
-        is_end = e == ERR_OK && n < ROUNDS_AT_ONCE;
-        if (e == ERR_OK && n > 0)
-            seen = rows[n - 1].n;
-        arena_clear(&arena);
-    }
-    arena_release(&arena);
-    return e;
+    struct steps *s = ctx;
+    *out_stop = round->n >= s->last;
+    if (round->n <= s->last)
+        s->done[round->n] = round->steps_done;
+    return ERR_OK;
 }
 
 enum err metric_points_steps(struct store_txn *txn, const char *run_id, struct metric_points *p)
@@ -35,7 +25,8 @@ enum err metric_points_steps(struct store_txn *txn, const char *run_id, struct m
     int64_t *done = calloc((size_t)last + 1, sizeof *done);
     if (!done)
         return ERR_NO_MEMORY;
-    enum err e = read_steps(txn, run_id, last, done);
+    struct steps steps = {.last = last, .done = done};
+    enum err e = round_walk(txn, run_id, -1, take, &steps);
     int64_t total = 0;
     for (int64_t n = 0; e == ERR_OK && n <= last; n++) {
         int64_t of_round = done[n];

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 #include "common/base/str.h"
+#include "server/api/round_walk.h"
 
-#define ROUNDS_AT_ONCE 500
-#define GAMMA          1 /* in numbers[] */
+#define GAMMA 1 /* in numbers[] */
 
 static const char *const numbers[] = {
     "proximal_mu",           "mean_gamma",  "dissimilarity_b", "grad_variance_weighted",
@@ -42,48 +42,34 @@ static double number_of(const struct round_row *round, const char *name, bool *o
     return values[i];
 }
 
+struct taking {
+    const struct metric_filter *filter;
+    size_t max;
+    struct metric_points *out;
+};
+
 /* As points of a curve, so that long runs are drawn without what each device of each round did. */
-static enum err take(const struct round_row *rows, size_t n, const struct metric_filter *f, size_t max,
-                     struct metric_points *out)
+static enum err take(void *ctx, const struct round_row *round, bool *out_stop)
 {
-    enum err e = ERR_OK;
-    for (size_t i = 0; e == ERR_OK && i < n && !out->has_more; i++) {
-        bool has;
-        const struct metric_point point = {.name = f->number,
-                                           .round = rows[i].n,
-                                           .ordinal = -1,
-                                           .value = number_of(&rows[i], f->number, &has),
-                                           .weight = NAN,
-                                           .at = rows[i].opened_at};
-        if (!has)
-            continue;
-        if (out->count == max)
-            out->has_more = true;
-        else
-            e = metric_points_put(out, &point);
-    }
-    return e;
+    const struct taking *t = ctx;
+    bool has;
+    const struct metric_point point = {.name = t->filter->number,
+                                       .round = round->n,
+                                       .ordinal = -1,
+                                       .value = number_of(round, t->filter->number, &has),
+                                       .weight = NAN,
+                                       .at = round->opened_at};
+    if (!has)
+        return ERR_OK;
+    if (t->out->count < t->max)
+        return metric_points_put(t->out, &point);
+    t->out->has_more = *out_stop = true;
+    return ERR_OK;
 }
 
 enum err round_numbers_read(struct store_txn *txn, const struct metric_filter *f, size_t max,
                             struct metric_points *out)
 {
-    struct arena arena = ARENA_INIT(LIMIT_REQUEST_ARENA);
-    enum err e = ERR_OK;
-    bool is_end = false;
-    int64_t seen = f->since_round - (f->skip > 0 ? 0 : 1);
-    while (e == ERR_OK && !is_end && !out->has_more) {
-        struct round_row *rows;
-        size_t n;
-        e = store_find(txn, QUERY_ROUNDS, &arena, ROUNDS_AT_ONCE, &rows, &n, store_text(f->run_id),
-                       store_int(seen));
-        if (e == ERR_OK)
-            e = take(rows, n, f, max, out);
-        is_end = e == ERR_OK && n < ROUNDS_AT_ONCE;
-        if (e == ERR_OK && n > 0)
-            seen = rows[n - 1].n;
-        arena_clear(&arena);
-    }
-    arena_release(&arena);
-    return e;
+    struct taking t = {.filter = f, .max = max, .out = out};
+    return round_walk(txn, f->run_id, f->since_round - (f->skip > 0 ? 0 : 1), take, &t);
 }
