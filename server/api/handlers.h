@@ -27,7 +27,7 @@ extern const struct body_sink_ops api_update_sink;
 /* experiments.c */
 route_handler api_experiment_create, api_experiment_list, api_experiment_get, api_experiment_patch;
 /* runs.c */
-route_handler api_run_create, api_run_list, api_run_get, api_run_config;
+route_handler api_run_create, api_run_list, api_run_get, api_run_spec, api_run_config;
 route_handler api_run_start, api_run_pause, api_run_resume, api_run_stop;
 /* rounds.c */
 route_handler api_round_list, api_round_get, api_round_tasks;

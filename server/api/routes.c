@@ -107,6 +107,7 @@ const struct route api_routes[] = {
     GET("run_list", V1 "/runs", READER, api_run_list,
         .query = NAMES("limit", "cursor", "experiment", "status", "sparkline")),
     GET("run_get", V1 "/runs/{run}", READER, api_run_get, .query = NULL),
+    GET("run_spec", V1 "/runs/{run}/spec", READER, api_run_spec, .query = NULL),
     POST("run_start", V1 "/runs/{run}/start", RUNNER, api_run_start, IDEMPOTENT, OPTIONAL),
     POST("run_pause", V1 "/runs/{run}/pause", RUNNER, api_run_pause, IDEMPOTENT, OPTIONAL),
     POST("run_resume", V1 "/runs/{run}/resume", RUNNER, api_run_resume, IDEMPOTENT, OPTIONAL),

@@ -109,6 +109,21 @@ static enum err read_run(struct store_txn *txn, void *arg)
     return e;
 }
 
+static enum err read_spec(struct store_txn *txn, void *arg)
+{
+    struct reading *r = arg;
+    struct run_row run;
+    enum err e = run_of_path(r, txn, &run);
+    if (e == ERR_OK && !(r->out = json_loads(run.spec, JSON_DECODE_ANY, NULL)))
+        e = ERR_NO_MEMORY; /* the core wrote it, so it is JSON */
+    return e;
+}
+
+enum err api_run_spec(void *ctx, struct request *rq, struct fault *fault)
+{
+    return api_reply_read(ctx, rq, read_spec, fault);
+}
+
 enum err api_run_get(void *ctx, struct request *rq, struct fault *fault)
 {
     return api_reply_read(ctx, rq, read_run, fault);

@@ -221,6 +221,26 @@ START_TEST(test_workers_and_devices)
 }
 END_TEST
 
+START_TEST(test_a_runs_spec_makes_another_like_it)
+{
+    struct lab lab;
+    char id[ID_SIZE];
+    lab_open(&lab);
+    lab_run(&lab, 1, 5, ",\"autostart\":false,\"name\":\"r\"", id);
+    json_t *run = lab_ok(&lab, lab.viewer, "GET", path_of("/api/v1/runs/%s", id), NULL);
+    json_t *spec = lab_ok(&lab, lab.viewer, "GET", path_of("/api/v1/runs/%s/spec", id), NULL);
+    ck_assert(json_equal(spec, json_at(run, "spec")));
+    char *text = json_dumps(spec, JSON_COMPACT);
+    json_t *twin = lab_ok(&lab, lab.runner, "POST", "/api/v1/runs", text);
+    ck_assert(json_equal(spec, json_at(twin, "spec")));
+    free(text);
+    json_decref(twin);
+    json_decref(spec);
+    json_decref(run);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(test_runs_and_their_actions)
 {
     struct lab lab;

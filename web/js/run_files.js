@@ -46,7 +46,7 @@ function versionPicker(onChange) {
 export function runFiles(runId, signal) {
     let run = null;
     const model = commandBox('');
-    const spec = commandBox(curlLine('GET', apiPath('runs', runId)));
+    const spec = commandBox('');
     const name = (ending) => fileName(run.name || runId, ending);
     const weightsPath = () => apiPath('runs', runId, 'models', picker.version, 'weights');
     const weightsName = () => name(`-model-${picker.version}.safetensors`);
@@ -58,7 +58,7 @@ export function runFiles(runId, signal) {
             saveButton('Download weights', () => ({ path: weightsPath(), accept: SAFETENSORS, name: weightsName() }), signal), model),
         fileRow('Metrics as CSV', 'Every value of every device and over all devices, as CSV.',
             saveButton('Download metrics', () => ({ path: metricsPath, accept: 'text/csv', name: name('-metrics.csv') }), signal), metrics),
-        fileRow('Spec as a file', 'With its defaults filled in. The run itself, by curl, has it as its member spec.',
+        fileRow('Spec as a file', 'As submitted, with its defaults filled in: what POST /api/v1/runs and fedlane run submit take.',
             h('button', { type: 'button', class: 'button', on: { click: () => saveBlob(
                 new Blob([`${JSON.stringify(run.spec, null, 2)}\n`], { type: 'application/json' }), name('-spec.json')) } },
             icon('download'), 'Download spec'), spec));
@@ -71,6 +71,7 @@ export function runFiles(runId, signal) {
         update(next) {
             const isNew = !run || run.model_version !== next.model_version || run.status !== next.status;
             run = next;
+            spec.update(curlLine('GET', apiPath('runs', runId, 'spec'), undefined, { output: name('-spec.json') }));
             metrics.update(curlLine('GET', metricsPath, undefined, { accept: 'text/csv', output: name('-metrics.csv') }));
             model.update(curlLine('GET', weightsPath(), undefined, { output: weightsName() }));
             if (isNew)
