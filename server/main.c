@@ -77,7 +77,8 @@ static int serve(const struct options *o)
         return complain(&fault);
     int url_lock = data_dir_put_url(o->data_dir, service_url(s));
     printf("listening on %s\n", service_url(s));
-    printf("dashboard: %s/  (to sign in: fedlane-server login-link --data-dir %s)\n", service_url(s), o->data_dir);
+    printf("dashboard: %s/  (to sign in: fedlane-server login-link --data-dir %s)\n", service_url(s),
+           o->data_dir);
     while (sigwait(&signals, &got) != 0)
         ;
     data_dir_drop_url(o->data_dir, url_lock);
