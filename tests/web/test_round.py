@@ -24,6 +24,7 @@ def test_a_round_shows_its_tasks(lab, page):
     page.find("heading", "Round 3")
     tasks = tasks_of(lab, run, 3)
     rows = page.until(lambda: page.rows("Training tasks") if len(page.rows("Training tasks")) == len(tasks) else None, "the tasks")
+    page.until_text("those of the first and the last batch")
     for row, task in zip(rows, tasks):
         state = "partial" if task["partial"] else task["status"]
         assert row[0] == "device %d" % task["ordinal"] and row[1].startswith(state), (row, task)

@@ -6,14 +6,14 @@ import { gantt, ganttAxis, ganttLegend } from './gantt.js';
 import { placeUrl } from './router.js';
 import { FEWEST_FOR_OUTLIERS } from './stats.js';
 import { dataTable } from './table.js';
-import { taskState, taskStateCell, taskStepsCell } from './task_cells.js';
+import { BATCH_LOSSES, LOSS_AFTER, LOSS_BEFORE, taskState, taskStateCell, taskStepsCell } from './task_cells.js';
 
 const TASKS_PAGE = 50;
 const FIGURES = {
     duration: ['Time', fmtDuration, 'from claim to upload'],
     speed: ['Speed', (v) => (v === null ? '–' : `${speedText(v)} /s`), 'steps of a second of computing'],
-    loss_before: ['Loss before', fmtLoss, 'on the device\'s training data, of the model it was given'],
-    loss_after: ['Loss after', fmtLoss, 'on the device\'s training data, of the model it sent'],
+    loss_before: ['Loss before', fmtLoss, LOSS_BEFORE],
+    loss_after: ['Loss after', fmtLoss, LOSS_AFTER],
     gamma: ['Gamma', fmtLoss, 'how inexact its solution is: 0 is exact, 1 as it was given'],
     update_norm: ['Update norm', fmtLoss, 'how far the model moved'],
     train_loss: ['Training loss', fmtLoss, 'of the model that the round starts from'],
@@ -76,7 +76,8 @@ export function roundTable(type, hasGamma, empty) {
             Object.assign(span, { start, end, marks });
             axis.update(span);
             table.update(rows);
-            append(clear(note), rows.length > 0 ? outlierNote(rows, fences) : null);
+            append(clear(note), rows.length > 0 ? outlierNote(rows, fences) : null,
+                rows.length > 0 && type === 'train' ? ` ${BATCH_LOSSES}` : null);
         },
     };
 }

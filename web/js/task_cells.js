@@ -4,6 +4,11 @@ import { h, isolated } from './dom.js';
 import { fmtCount } from './format.js';
 import { stateBadge } from './states.js';
 
+// What a worker reports as train_loss_start and train_loss_end, each of another batch and so not one above the other.
+export const LOSS_BEFORE = 'The mean over the batch of its first step, of the model it was given';
+export const LOSS_AFTER = 'The mean over the batch of its last step, just before that step; another batch than the first';
+export const BATCH_LOSSES = 'Loss before and after are those of the first and the last batch, not of all its data: the one after may be higher '
+    + 'though the model became better.';
 const OPEN_WORDS = { ready: 'not claimed yet', claimed: 'working' };
 
 // How a task came out, in the states of the round strip.
