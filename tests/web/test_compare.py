@@ -116,6 +116,16 @@ def test_other_runs_are_chosen(lab, page):
     assert "smooth=0.3" in page.place and "choose" not in page.place, page.place
 
 
+def test_one_run_has_nothing_to_be_compared_with(lab, page):
+    page.on_new_document("""const ask = globalThis.fetch;
+        globalThis.fetch = (url, options) => (String(url).includes('/api/v1/runs?limit=200')
+            ? Promise.resolve(new Response('{"items": [{}], "next_cursor": null}')) : ask(url, options));""")
+    stage.sign_in(lab, page, "/#/compare")
+    page.until_text("there is one. Make another here")
+    page.click("link", "New run", within=page.find("main"))
+    page.until(lambda: page.place.endswith("#/runs/new"), "the form of a new run")
+
+
 def test_export(lab, page):
     runs = stage.runs(lab)
     stage.sign_in(lab, page, place_of(runs))
@@ -123,9 +133,9 @@ def test_export(lab, page):
     page.click("button", "CSV")
     with open(browser.downloaded(page.browser, r"compare.*\.csv$"), newline="") as f:
         rows = list(csv.reader(io.StringIO(f.read())))
-    assert rows[0] == ["round"] + [r["name"] for r in runs], rows[0]
-    for column, run in enumerate(runs, 1):
-        assert [float(row[column]) for row in rows[1:]] == [m["value"] for m in curve(lab, run, "train_loss")]
+    assert rows[0] == ["series", "round", "Train loss"], rows[0]
+    assert [(name, int(n), float(v)) for name, n, v in rows[1:]] == \
+        [(run["name"], m["round"], m["value"]) for run in runs for m in curve(lab, run, "train_loss")]
     page.click("button", "SVG")
     with open(browser.downloaded(page.browser, r"compare.*\.svg$")) as f:
         text = f.read()

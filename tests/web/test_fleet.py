@@ -1,6 +1,7 @@
 """A thousand devices, and one of them."""
 import harness
 import stage
+from specs import synthetic_run
 
 
 def test_a_thousand_devices(lab, page):
@@ -83,11 +84,21 @@ def test_the_history_of_a_device(lab, page):
     metrics = lab.admin.ok("GET", "/api/v1/runs/%s/metrics?name=train_loss&device=%d" % (run["id"], device["ordinal"]))["items"]
     assert own["label"] == "This device" and [p["y"] for p in own["data"]] == [m["value"] for m in metrics]
     assert everybody["label"] == "All devices" and len(everybody["data"]) == run["num_rounds"] + 1
+    headers = {th.text.strip(): th.get_attribute("title") for th in page.find("table", "History").find_elements("css selector", "th")[:10]}
+    assert "first step" in headers["Loss before"] and "last step" in headers["Loss after"], headers
     # Its worker told how many examples of each class it has.
     bars = page.js("return [...document.querySelectorAll('ul[aria-label=\"Examples by class\"] li')].map((li) => [...li.children].map((c) => c.textContent))")
     counts = device["capabilities"]["label_counts"]
     assert sum(counts.values()) == device["num_examples"] and len(counts) == device["classes"] == 10, device
     assert {bar[0]: bar[2].split()[0].replace(",", "") for bar in bars} == {k: str(n) for k, n in counts.items()}, bars
+
+
+def test_the_course_says_which_devices_are_evaluated(lab, page):
+    stage.workers(lab)
+    run = lab.wait_run(lab.submit(synthetic_run(name="only selected", num_rounds=1, evaluation={"on": "selected"})))
+    device = next(d for d in stage.devices(lab) if tasks_of(lab, d, run))
+    stage.sign_in(lab, page, "/#/devices/%s?run=%s" % (device["id"], run["id"]))
+    page.find("button", "Selected devices")
 
 
 def tasks_of(lab, device, run):

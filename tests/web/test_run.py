@@ -74,9 +74,10 @@ def test_a_run_shows_what_the_api_has(lab, page):
     page.click("button", "CSV", within=files)
     with open(browser.downloaded(page.browser, r"^with-term loss\.csv$"), newline="") as f:
         rows = list(csv.reader(f))
-    assert rows[0] == ["round", "training data", "test data"], rows[0]
-    assert [[int(n), float(a), float(b)] for n, a, b in rows[1:]] == \
-        [[n, a, b] for (n, a), (_, b) in zip(curve(lab, run, "train_loss"), curve(lab, run, "test_loss"))]
+    assert rows[0] == ["series", "round", "value"], rows[0]
+    assert [(name, int(n), float(v)) for name, n, v in rows[1:]] == [
+        (title, n, v) for title, name in (("training data", "train_loss"), ("test data", "test_loss")) for n, v in curve(lab, run, name)]
+    assert not page.js("return [...document.querySelectorAll('.chart-drawn')].some((p) => !p.hidden)"), "all is drawn"
     page.click("button", "SVG", within=files)
     with open(browser.downloaded(page.browser, r"^with-term loss\.svg$")) as f:
         assert f.read().startswith("<svg")

@@ -15,6 +15,7 @@ export function chartFigure(host, files, areFilesShown) {
         line: h('div', { class: 'chart-cursor', hidden: true }),
         empty: h('p', { class: 'chart-empty muted' }),
         note: h('p', { class: 'muted small' }),
+        drawn: h('p', { class: 'muted small chart-drawn', hidden: true }),
         spoken: h('p', { class: 'unseen', 'aria-live': 'polite' }),
         files,
         table: chartTable(areFilesShown ? null : files.node),
@@ -22,7 +23,7 @@ export function chartFigure(host, files, areFilesShown) {
     parts.plot = h('div', { class: 'chart-plot', tabindex: 0, role: 'application' }, parts.canvas, parts.line);
     parts.figure = h('figure', { class: 'chart' },
         h('figcaption', null, parts.title, parts.legend, parts.about), parts.plot, parts.empty, parts.note, parts.spoken);
-    append(parts.figure, areFilesShown ? files.node : null, parts.table.node);
+    append(parts.figure, parts.drawn, areFilesShown ? files.node : null, parts.table.node);
     host.append(parts.figure);
     return parts;
 }

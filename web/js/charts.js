@@ -7,7 +7,7 @@ import { loadChartLibrary } from './chart_lib.js';
 import { chartSvg } from './chart_svg.js';
 import { h, pointerWatch } from './dom.js';
 import { chartAxes, gapNote } from './scales.js';
-import { hasFinite, toCsv, unionOfX } from './series.js';
+import { drawnText, hasFinite, toCsv, unionOfX } from './series.js';
 
 const PNG_SCALE = 2;
 const CHART_KEYS = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity };
@@ -103,7 +103,7 @@ class LineChart {
     }
 
     toCsv() {
-        return toCsv(this.#options.series, this.#options.file.x);
+        return toCsv(this.#options.series, this.#options.file.x, this.#options.y?.title);
     }
 
     toSvg(size) {
@@ -134,7 +134,7 @@ class LineChart {
     }
 
     #showText() {
-        const { title, about, canvas, plot, note, empty, legend, table, files, figure } = this.#parts;
+        const { title, about, canvas, plot, note, drawn, empty, legend, table, files, figure } = this.#parts;
         const options = this.#options;
         const isEmpty = !options.series.some((one) => hasFinite(one.points));
         title.textContent = options.title;
@@ -146,6 +146,8 @@ class LineChart {
         canvas.setAttribute('aria-label', chartSummary(options));
         note.textContent = gapNote(options.series, options.log);
         note.hidden = note.textContent === '';
+        drawn.textContent = drawnText(options.series, options.file.all);
+        drawn.hidden = isEmpty || drawn.textContent === '';
         empty.textContent = options.series.some((one) => one.points.length > 0) ? 'None of the values is a finite number.'
             : options.emptyText ?? 'There is nothing to draw yet.';
         empty.hidden = !isEmpty;
@@ -273,8 +275,9 @@ class LineChart {
 }
 
 // options: {title, about, x and y: {title, fmt, tick, include: [numbers that the axis shows]}, series: [{name,
-// points: [[x, y]], band: [[x, low, high]], dash}], log, height, emptyText, file: {name: of what is saved, x: what a
-// CSV calls x, isShown: its buttons stand below the chart, not with the values}, onCursor(x or null), onPick(x)}. Points
+// points: [[x, y]], band: [[x, low, high]], dash, there: how many points there are, where not all are drawn}], log, height, emptyText,
+// file: {name: of what is saved, x: what a CSV calls x, isShown: its buttons stand below the chart, not with the values, all: where
+// all values are}, onCursor(x or null), onPick(x)}. Points
 // ascend by x; y may be NaN or infinite. fmt writes a value, tick (where the plain number is not good enough) a number
 // beside an axis. Answers {node, update(options), setCursor(x), destroy()}.
 export function lineChart(host, options) {

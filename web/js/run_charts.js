@@ -1,4 +1,5 @@
 // The charts of a run: each a question that people have about it.
+import { apiPath } from './api.js';
 import { lineChart } from './charts.js';
 import { clear, h } from './dom.js';
 import { fmtBytes, fmtDuration, fmtLoss, fmtNumber, fmtPercent } from './format.js';
@@ -10,47 +11,47 @@ const KNOWN_CURVES = ['train_loss', 'test_loss', 'test_accuracy', 'test_accuracy
 function accuracySeries(data) {
     const band = bandOf(data.curvePoints('test_accuracy_p10'), data.curvePoints('test_accuracy_p90'));
     return [
-        { name: 'mean', points: data.curvePoints('test_accuracy'), band },
-        { name: 'median device', points: data.curvePoints('test_accuracy_p50'), dash: true },
+        { name: 'mean', ...data.curveSeries('test_accuracy'), band },
+        { name: 'median device', ...data.curveSeries('test_accuracy_p50'), dash: true },
     ];
 }
 
 function lossSeries(data) {
     return [
-        { name: 'training data', points: data.curvePoints('train_loss') },
-        { name: 'test data', points: data.curvePoints('test_loss') },
+        { name: 'training data', ...data.curveSeries('train_loss') },
+        { name: 'test data', ...data.curveSeries('test_loss') },
     ];
 }
 
-const numberSeries = (names) => (data) => Object.entries(names).map(([name, title]) => ({ name: title, points: data.numberPoints(name) }));
+const numberSeries = (names) => (data) => Object.entries(names).map(([name, title]) => ({ name: title, ...data.numberSeries(name) }));
 const asks = (name) => (run) => Boolean(run.config?.evaluation?.[name] ?? run.spec.evaluation?.[name]);
 
 const percentTick = (v) => `${fmtNumber(100 * v, 3)} %`;
 const shortTick = (fmt) => (v) => fmt(v).replace('.0 ', ' ');
 
-// isThere: whether the run asks for it, where there are no values yet.
+// ofRounds: numbers of the rounds, not metrics; isThere: whether the run asks for it, where there are no values yet.
 const CHARTS = [
     { id: 'loss', title: 'Loss', about: 'Of the model at the start of each round, over all devices that evaluated it', fmt: fmtLoss,
         series: lossSeries, canLog: true },
     { id: 'accuracy', title: 'Accuracy', about: 'On test data; the band is from the 10th to the 90th percentile of the devices',
         fmt: fmtPercent, tick: percentTick, series: accuracySeries },
-    { id: 'gamma', title: 'Gamma', about: 'How inexact the devices\' solutions are: 0 is exact', fmt: fmtNumber,
+    { id: 'gamma', ofRounds: true, title: 'Gamma', about: 'How inexact the devices\' solutions are: 0 is exact', fmt: fmtNumber,
         series: numberSeries({ mean_gamma: 'mean' }), isThere: asks('gamma'), include: [0] },
-    { id: 'dissimilarity', title: 'Dissimilarity B', about: 'Of the devices\' gradients: 1 where all are alike', fmt: fmtNumber,
+    { id: 'dissimilarity', ofRounds: true, title: 'Dissimilarity B', about: 'Of the devices\' gradients: 1 where all are alike', fmt: fmtNumber,
         series: numberSeries({ dissimilarity_b: 'B' }), isThere: asks('dissimilarity') },
-    { id: 'variance', title: 'Gradient variance', about: 'Of the devices\' gradients around their mean', fmt: fmtNumber, canLog: true,
+    { id: 'variance', ofRounds: true, title: 'Gradient variance', about: 'Of the devices\' gradients around their mean', fmt: fmtNumber, canLog: true,
         isThere: asks('grad_variance'),
         series: numberSeries({ grad_variance_weighted: 'weighted by examples', grad_variance_uniform: 'each device alike' }) },
-    { id: 'mu', title: 'Proximal mu', about: 'How strongly devices are held to the model they started from', fmt: fmtNumber,
+    { id: 'mu', ofRounds: true, title: 'Proximal mu', about: 'How strongly devices are held to the model they started from', fmt: fmtNumber,
         series: numberSeries({ proximal_mu: 'mu' }), include: [0] },
-    { id: 'duration', title: 'Duration', about: 'Of each round, from opening to closing', fmt: fmtDuration, tick: shortTick(fmtDuration),
+    { id: 'duration', ofRounds: true, title: 'Duration', about: 'Of each round, from opening to closing', fmt: fmtDuration, tick: shortTick(fmtDuration),
         series: numberSeries({ duration_ms: 'duration' }), include: [0] },
-    { id: 'bytes', title: 'Bytes', about: 'Of each round, models and updates', fmt: fmtBytes, tick: shortTick(fmtBytes), include: [0],
+    { id: 'bytes', ofRounds: true, title: 'Bytes', about: 'Of each round, models and updates', fmt: fmtBytes, tick: shortTick(fmtBytes), include: [0],
         series: numberSeries({ bytes_in: 'from devices', bytes_out: 'to devices' }) },
 ];
 
 function curveChart(name) {
-    const series = (data) => [{ name, points: data.curvePoints(name) }];
+    const series = (data) => [{ name, ...data.curveSeries(name) }];
     return { id: `metric ${name}`, title: name, fmt: fmtNumber, canLog: true, series };
 }
 
@@ -106,7 +107,8 @@ export function runCharts(data, settings, callbacks) {
             x: { title: 'round', include: [0, Math.max(1, data.run.round)] },
             y: { fmt: chart.fmt, tick: chart.tick, include: chart.include },
             log: Boolean(chart.canLog && settings.log), emptyText: emptyWords(data.run),
-            file: { name: `${data.run.name || 'run'} ${chart.title.toLowerCase()}`, x: 'round' },
+            file: { name: `${data.run.name || 'run'} ${chart.title.toLowerCase()}`, x: 'round',
+                all: chart.ofRounds ? `GET ${apiPath('runs', data.id, 'rounds')}` : '“Metrics as CSV” under Downloads' },
             onCursor: callbacks.onCursor, onPick: callbacks.onPick,
         };
     }

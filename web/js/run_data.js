@@ -2,7 +2,7 @@
 // asking again for the rest.
 import { api, apiPath } from './api.js';
 import { parseNumber } from './format.js';
-import { curvesOf, thinPoints } from './series.js';
+import { curvesOf, roundsBetween, thinPoints, valuesThere } from './series.js';
 import { createWork } from './work.js';
 
 const MAX_POINTS = 500; // of a curve: a chart is about as many pixels wide
@@ -165,14 +165,20 @@ export class RunData {
         }
     }
 
-    // [[round, value]] of a number that every round has; rounds without it are left out.
-    numberPoints(name) {
+    // A number that every round has, as lineChart wants it: [[round, value]]; rounds without it are left out.
+    numberSeries(name) {
         const points = [...this.numbers.entries()].filter(([, n]) => n[name] !== null && n[name] !== undefined)
             .map(([round, n]) => [round, n[name]]).sort((a, b) => a[0] - b[0]);
-        return thinPoints(points, MAX_POINTS);
+        return { points: thinPoints(points, MAX_POINTS), there: points.length };
     }
 
     curvePoints(name) {
         return (this.curves.get(name) ?? []).map((p) => [p.round, p.value]);
+    }
+
+    curveSeries(name) {
+        const evaluation = { ...this.run?.spec.evaluation, ...this.run?.config?.evaluation };
+        return { points: this.curvePoints(name),
+            there: valuesThere(this.curves.get(name) ?? [], MAX_POINTS, roundsBetween(name, evaluation)) };
     }
 }

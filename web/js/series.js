@@ -1,5 +1,5 @@
 // Curves: from the API's metric points to what a chart draws, and back to text.
-import { parseNumber } from './format.js';
+import { fmtCount, parseNumber } from './format.js';
 
 const byFirst = (a, b) => a[0] - b[0];
 
@@ -101,16 +101,36 @@ function csvField(value) {
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-// One row for each x, one column for each series (and two more for its band); NaN and the infinities as such.
-export function toCsv(series, xName = 'x') {
-    const columns = [];
-    for (const one of series) {
-        columns.push({ name: one.name, points: one.points });
-        if (one.band && one.band.length > 0) {
-            columns.push({ name: `${one.name} low`, points: one.band.map(([x, low]) => [x, low]) });
-            columns.push({ name: `${one.name} high`, points: one.band.map(([x, , high]) => [x, high]) });
-        }
-    }
-    const head = [xName, ...columns.map((c) => c.name)];
-    return [head, ...tableOf(columns)].map((row) => `${row.map(csvField).join(',')}\r\n`).join('');
+// A row for each point: series may have no x in common, and a series several points at one. A band is two series more. NaN and the
+// infinities as such.
+export function toCsv(series, xName = 'x', yName = 'value') {
+    const rows = series.flatMap(({ name, points, band = [] }) => [
+        ...points.map(([x, y]) => [name, x, y]),
+        ...band.map(([x, low]) => [`${name} low`, x, low]),
+        ...band.map(([x, , high]) => [`${name} high`, x, high]),
+    ]);
+    return [['series', xName, yName], ...rows].map((row) => `${row.map(csvField).join(',')}\r\n`).join('');
+}
+
+// How many values a curve has of which the server has sent no more than `most`: one in `every` rounds, from its first to its last.
+export function valuesThere(curve, most, every = 1) {
+    if (curve.length < most)
+        return curve.length;
+    const last = curve[curve.length - 1].round;
+    return Math.max(curve.length, Math.ceil((last - curve[0].round) / Math.max(1, every)) + 1);
+}
+
+// In how many rounds a metric is measured once; evaluation: of the run's spec.
+export function roundsBetween(metric, evaluation) {
+    return /^(train_loss|test_|dissimilarity_b|grad_variance_)/.test(metric) ? evaluation?.every ?? 1 : 1;
+}
+
+// Where fewer points are drawn than there are (`there` of a series), of the longest curve; else empty. where: all values are.
+export function drawnText(series, where) {
+    const [longest] = series.filter((one) => one.there > one.points.length).sort((a, b) => b.there - a.there);
+    if (!longest)
+        return '';
+    const all = where ? ` All values: ${where}.` : '';
+    return `Drawn: ${fmtCount(longest.points.length)} of up to ${fmtCount(longest.there)} values`
+        + `${series.length > 1 ? ' of a curve' : ''} (peaks kept); files hold what is drawn.${all}`;
 }

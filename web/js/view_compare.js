@@ -1,7 +1,7 @@
 // Up to ten runs over each other: one metric as curves, what differs between their specs, and how they ended.
 import { api } from './api.js';
 import { lineChart } from './charts.js';
-import { COMPARE_AXES, MOST_COMPARED, comparePoints, compareSettings, metricTitle, runLabels } from './compare.js';
+import { COMPARE_AXES, MOST_COMPARED, ROUND_METRICS, comparePoints, compareSettings, metricTitle, runLabels } from './compare.js';
 import { CompareData, POINTS_DRAWN } from './compare_data.js';
 import { diffTable, valuesTable } from './compare_tables.js';
 import { append, clear, coalesce, h, icon, isolated, svgEl } from './dom.js';
@@ -9,6 +9,8 @@ import { fmtCount, fmtDuration, fmtNumber, nameOr, shortId } from './format.js';
 import { pressButton, titledSection } from './parts.js';
 import { renewal } from './renewal.js';
 import { go, placeUrl, setQuery } from './router.js';
+import { roundsBetween, valuesThere } from './series.js';
+import { session } from './session.js';
 import { emptyState, loading, runStatus, stateBadge } from './states.js';
 import { pickerField, steady } from './steady.js';
 import { dataTable } from './table.js';
@@ -30,6 +32,17 @@ function axisOptions(x) {
 }
 
 // ---- which runs ----
+
+function tooFewRuns(count) {
+    const there = `Comparing takes two runs; there is ${count === 1 ? 'one' : 'none'}.`;
+    const mayRun = session.can('run');
+    return emptyState({ title: 'There is nothing to compare yet', level: 1,
+        text: mayRun ? `${there} Make ${count === 1 ? 'another' : 'one'} here, or submit a spec from a shell:`
+            : `${there} Whoever has a token of role operator submits one so:`,
+        command: 'fedlane run submit SPEC.json',
+        action: mayRun ? h('a', { class: 'button primary', href: '#/runs/new' }, icon('plus'), 'New run')
+            : h('a', { class: 'button', href: '#/runs' }, 'All runs') });
+}
 
 class RunPicker {
     constructor(ctx) {
@@ -62,9 +75,7 @@ class RunPicker {
     async load() {
         const { items, next_cursor } = await api.get('/api/v1/runs', { signal: this.ctx.signal, query: { limit: CHOICES } });
         if (items.length < 2) {
-            this.ctx.host.replaceChildren(emptyState({ title: 'There is nothing to compare yet', level: 1,
-                text: `Comparing takes two runs; there is ${items.length === 1 ? 'one' : 'none'}. Start one, or submit a spec from a shell:`,
-                command: 'fedlane run submit SPEC.json', action: h('a', { class: 'button', href: '#/runs' }, 'All runs') }));
+            this.ctx.host.replaceChildren(tooFewRuns(items.length));
             return;
         }
         this.items = items;
@@ -120,7 +131,6 @@ class CompareView {
         this.notes = h('div', { class: 'stack' });
         this.runList = h('ul', { class: 'compare-runs', 'aria-label': 'Runs' });
         this.chartHost = h('div');
-        this.below = h('p', { class: 'muted small' });
         this.diff = h('div');
         this.values = h('div');
         this.drawNotes = steady(this.notes);
@@ -137,7 +147,7 @@ class CompareView {
             this.runList,
             h('section', { class: 'panel stack', 'aria-label': 'Curves' },
                 h('div', { class: 'filters compare-settings' }, this.metricPick.node, axis.node, this.makeSmoothing(), this.makeLog()),
-                this.chartHost, this.below),
+                this.chartHost),
             titledSection('compare-diff', 'What differs between their specs', this.diff),
             titledSection('compare-last', 'Last values', this.values),
         ];
@@ -262,7 +272,10 @@ class CompareView {
         const runs = this.data.shown;
         const labels = runLabels(runs);
         const curve = (run) => this.data.curve(run.id, this.settings) ?? [];
-        return runs.map((run, i) => ({ name: labels[i], points: comparePoints(curve(run), this.settings, run) }));
+        const { metric } = this.settings;
+        const every = (run) => roundsBetween(metric, { ...run.spec?.evaluation, ...run.config?.evaluation });
+        return runs.map((run, i) => ({ name: labels[i], points: comparePoints(curve(run), this.settings, run),
+            there: valuesThere(curve(run), POINTS_DRAWN, every(run)) }));
     }
 
     showChart() {
@@ -272,21 +285,14 @@ class CompareView {
         const title = metricTitle(settings.metric);
         ctx.setTitle(`Compare ${title.toLowerCase()}`);
         const options = { title, x: axisOptions(settings.x), y: { title }, series: this.series(), log: settings.log, height: 420,
-            file: { name: `compare-${settings.metric}-by-${settings.x}`, x: CSV_AXES[settings.x], isShown: true },
+            file: { name: `compare-${settings.metric}-by-${settings.x}`, x: CSV_AXES[settings.x], isShown: true,
+                all: ROUND_METRICS.has(settings.metric) ? 'GET /api/v1/runs/RUN/rounds' : '“Metrics as CSV” on the page of each run' },
             emptyText: 'None of these runs has this metric yet. Choose another, or wait for the first round to close.' };
         if (this.chart) {
             this.chart.update(options);
         } else {
             this.chart = lineChart(this.chartHost, options);
         }
-        this.below.textContent = this.remark();
-    }
-
-    // What the picture does not say of itself.
-    remark() {
-        const { settings, data } = this;
-        const isLong = (run) => (data.curve(run.id, settings)?.length ?? 0) >= POINTS_DRAWN;
-        return data.shown.some(isLong) ? 'The server thins long curves so that their shape, peaks included, stays; the CSV holds what is drawn.' : '';
     }
 }
 

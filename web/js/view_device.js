@@ -11,18 +11,19 @@ import { plainJson } from './pretty_json.js';
 import { setQuery } from './router.js';
 import { lookAgain, renewal } from './renewal.js';
 import { RunNames } from './run_names.js';
-import { curvesOf, byRound } from './series.js';
+import { byRound, curvesOf, roundsBetween, valuesThere } from './series.js';
 import { session } from './session.js';
 import { loading, stateBadge } from './states.js';
 import { pickerField, steady } from './steady.js';
 import { dataTable } from './table.js';
-import { taskState, taskStateCell, taskStepsCell } from './task_cells.js';
+import { BATCH_LOSSES, LOSS_AFTER, LOSS_BEFORE, taskState, taskStateCell, taskStepsCell } from './task_cells.js';
 import { timeNode } from './time.js';
 import { toast } from './toast.js';
 
 const MOST_HISTORY = 500;
 const NEWEST = 20; // of the history, when it is looked at again
 const MOST_POINTS = 600;
+const EVALUATED = { all_devices: 'All devices', selected: 'Selected devices' }; // by evaluation.on
 
 function taskTookMs(task) {
     const [begin, end] = [Date.parse(task.claimed_at ?? ''), Date.parse(task.uploaded_at ?? '')];
@@ -38,9 +39,10 @@ function historyColumns(runNames) {
         { id: 'status', title: 'Outcome', sortValue: taskState, cell: taskStateCell },
         { id: 'steps', title: 'Steps done of assigned', numeric: true, sortValue: (t) => t.steps_done,
             cell: (t) => (t.type === 'train' ? taskStepsCell(t) : h('span', { class: 'muted' }, '–')) },
-        { id: 'start', title: 'Loss before', numeric: true, sortValue: report('train_loss_start'),
+        { id: 'start', title: 'Loss before', numeric: true, hint: LOSS_BEFORE, sortValue: report('train_loss_start'),
             cell: (t) => fmtLoss(report('train_loss_start')(t)) },
         { id: 'end', title: 'Loss after', numeric: true, sortValue: report('train_loss_end'),
+            hint: `${LOSS_AFTER}. Of an evaluation: the mean over all its training examples`,
             cell: (t) => fmtLoss(report('train_loss_end')(t) ?? t.train_loss) },
         { id: 'gamma', title: 'Gamma', numeric: true, hint: 'How inexactly it solved its local problem',
             sortValue: report('gamma'), cell: (t) => fmtLoss(report('gamma')(t)) },
@@ -89,7 +91,8 @@ class DeviceView {
         this.more = h('p', { class: 'muted small' });
         this.page = [this.head, this.facts, this.chartPanel,
             titledSection('device-history', 'History', [
-                h('div', { class: 'filters' }, this.runPick.node, this.typePick.node), this.table.node, this.more]),
+                h('div', { class: 'filters' }, this.runPick.node, this.typePick.node),
+                h('p', { class: 'muted small' }, BATCH_LOSSES), this.table.node, this.more]),
             curlDetails(apiPath('devices', this.id), `${apiPath('devices', this.id, 'tasks')}?type=train`)];
     }
 
@@ -248,10 +251,13 @@ class DeviceView {
         const took = performance.now() - begin;
         if (turn !== this.turn)
             return took;
-        const series = [['This device', own], ['All devices', all]].map(([name, points]) => ({ name, points }));
+        const evaluation = this.runNames.evaluation(run);
+        const there = valuesThere(all.map(([round]) => ({ round })), MOST_POINTS, roundsBetween('train_loss', evaluation));
+        const series = [{ name: 'This device', points: own }, { name: EVALUATED[evaluation?.on] ?? 'Devices evaluated', points: all, there }];
         this.chartPanel.hidden = series.every((one) => one.points.length === 0);
         const options = { title: `Train loss in ${this.runNames.get(run)}`, x: { title: 'Round' }, y: { title: 'Train loss' },
-            series, height: 240, file: { name: `${this.device?.name || 'device'} train loss`, x: 'round' } };
+            series, height: 240, file: { name: `${this.device?.name || 'device'} train loss`, x: 'round',
+                all: '“Metrics as CSV” on the run’s page' } };
         if (this.chartPanel.hidden || this.ctx.signal.aborted)
             return took;
         if (this.chart)

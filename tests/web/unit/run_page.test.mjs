@@ -66,8 +66,8 @@ test('numbers of rounds come in order and leave out what is not there', () => {
     const data = new RunData('r', null);
     const item = (round, more) => ({ round, type: 'train', status: 'closed', outcome: 'completed', cells: [], ...more });
     data.putWork([item(5, { proximal_mu: 0.5, duration_ms: 10 }), item(1, { proximal_mu: 'NaN' }), item(6, {})]);
-    assert.deepEqual(data.numberPoints('proximal_mu'), [[1, NaN], [5, 0.5]]);
-    assert.deepEqual(data.numberPoints('duration_ms'), [[5, 10]]);
+    assert.deepEqual(data.numberSeries('proximal_mu'), { points: [[1, NaN], [5, 0.5]], there: 2 });
+    assert.deepEqual(data.numberSeries('duration_ms').points, [[5, 10]]);
 });
 
 test('of a very long run the end is kept', () => {

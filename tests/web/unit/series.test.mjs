@@ -1,7 +1,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import {
-    bandOf, byRound, byWallTime, curvesOf, hasFinite, smooth, tableOf, thinPoints, toCsv,
+    bandOf, byRound, byWallTime, curvesOf, drawnText, hasFinite, roundsBetween, smooth, tableOf, thinPoints, toCsv, valuesThere,
 } from '../../../web/js/series.js';
 
 const point = (round, value, more) => ({
@@ -42,14 +42,31 @@ test('finite', () => {
     assert.equal(hasFinite([[0, NaN], [1, 0]]), true);
 });
 
-test('tables and CSV have a row for each x, and leave out what is not there', () => {
+test('tables have a row for each x, CSV one for each point', () => {
     const series = [
         { name: 'a "b", c', points: [[0, 1], [2, NaN]], band: [[0, 0.5, 2]] },
         { name: '=d', points: [[1, -Infinity]] },
     ];
     assert.deepEqual(tableOf(series), [[0, 1, undefined], [1, undefined, -Infinity], [2, NaN, undefined]]);
     assert.equal(toCsv(series, 'round'),
-        'round,"a ""b"", c","a ""b"", c low","a ""b"", c high",\'=d\r\n0,1,0.5,2,\r\n1,,,,-Infinity\r\n2,NaN,,,\r\n');
+        'series,round,value\r\n"a ""b"", c",0,1\r\n"a ""b"", c",2,NaN\r\n"a ""b"", c low",0,0.5\r\n"a ""b"", c high",0,2\r\n\'=d,1,-Infinity\r\n');
+    assert.equal(toCsv([{ name: 'a', points: [[7, 1], [7, 2]] }], 'steps', '=loss'), 'series,steps,\'=loss\r\na,7,1\r\na,7,2\r\n');
+});
+
+test('where fewer points are drawn than there are, it is said', () => {
+    const thin = Array.from({ length: 500 }, (_, i) => ({ round: i < 499 ? 10 * i : 5000 }));
+    assert.equal(valuesThere(thin, 500), 5001);
+    assert.equal(valuesThere(thin, 500, 2), 2501);
+    assert.equal(valuesThere(thin, 500, 100), 500);
+    assert.equal(valuesThere(thin, 501), 500);
+    assert.equal(valuesThere([], 500), 0);
+    assert.equal(roundsBetween('test_accuracy_p10', { every: 5 }), 5);
+    assert.equal(roundsBetween('gamma', { every: 5 }), 1);
+    assert.equal(roundsBetween('train_loss', undefined), 1);
+    const points = thin.map(({ round }) => [round, 1]);
+    assert.equal(drawnText([{ points, there: 500 }, { points }], 'here'), '');
+    assert.match(drawnText([{ points, there: 5001 }], 'here'), /^Drawn: 500 of up to 5,001 values \(peaks kept\).* All values: here\.$/);
+    assert.match(drawnText([{ points, there: 600 }, { points, there: 5001 }]), /^Drawn: 500 of up to 5,001 values of a curve [^A]*$/);
 });
 
 test('thinning keeps peaks, gaps and the order', () => {
