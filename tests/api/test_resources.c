@@ -300,8 +300,13 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {test_open_routes,           test_prometheus,  test_tokens,
-                                  test_the_own_token,         test_experiments, test_workers_and_devices,
-                                  test_runs_and_their_actions};
+    const TTest *const tests[] = {test_open_routes,
+                                  test_prometheus,
+                                  test_tokens,
+                                  test_the_own_token,
+                                  test_experiments,
+                                  test_workers_and_devices,
+                                  test_runs_and_their_actions,
+                                  test_a_runs_spec_makes_another_like_it};
     return unit_run("resources", tests, sizeof tests / sizeof tests[0]);
 }
