@@ -28,7 +28,7 @@ const WORDS = {
         + `${known('loss', d.train_loss_end, fmtLoss)}${known('gamma', d.gamma)}`,
     task_dropped: (d) => `Device ${d.ordinal} dropped after ${steps(d)}${d.detail ? `: ${d.detail}` : ''}`,
     task_failed: (d) => `Device ${d.ordinal} failed (${d.code})${d.detail ? `: ${d.detail}` : ''}`,
-    round_aggregating: (d) => (d.received > 0 ? `Round ${d.round} averages ${countOf(d.received, 'update')}` : `Round ${d.round} has no updates to average`),
+    round_aggregating: (d, isFinal) => (isFinal ? 'Final evaluation: its measurements are averaged' : d.received > 0 ? `Round ${d.round} averages ${countOf(d.received, 'update')}` : `Round ${d.round} has no updates to average`),
     round_extended: (d) => `Round ${d.round}: deadline extended (${d.extensions}), ${countOf(d.received, 'update')} so far`,
     round_closed: closedWords,
     config_changed: (d) => `Settings changed from round ${d.from_round} on: ${JSON.stringify(d.patch)}`,
@@ -51,16 +51,17 @@ export function eventTone({ type, data }) {
 
 const WORDS_MOST = 2000; // a change of settings may have megabytes
 
-export function eventWords(event) {
-    const text = telling(event);
+// numRounds: of the run; the round after them is the final evaluation, which some events do not say.
+export function eventWords(event, numRounds = Infinity) {
+    const text = telling(event, numRounds);
     return text.length > WORDS_MOST ? `${text.slice(0, WORDS_MOST)}… (${fmtCount(text.length)} characters in all)` : text;
 }
 
-function telling(event) {
+function telling(event, numRounds) {
     const words = WORDS[event.type];
     try {
         if (words)
-            return String(words(event.data) ?? '');
+            return String(words(event.data, event.data.round >= numRounds) ?? '');
     } catch {
         // A server of another version: as it came.
     }

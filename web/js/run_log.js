@@ -11,9 +11,9 @@ import { timeNode } from './time.js';
 
 const PAGE = 50;
 
-function eventItem(event, runId) {
+function eventItem(event, runId, numRounds) {
     const tone = eventTone(event);
-    const text = isolated(eventWords(event));
+    const text = isolated(eventWords(event, numRounds));
     const round = event.data && Number.isInteger(event.data.round) ? event.data.round : null;
     return h('li', { 'data-type': event.type },
         h('span', { class: 'num muted log-seq' }, fmtCount(event.seq)), timeNode(event.at), tone ? stateMark(tone) : h('span'),
@@ -21,8 +21,9 @@ function eventItem(event, runId) {
 }
 
 export class RunLog {
-    constructor(runId, signal) {
+    constructor(runId, numRounds, signal) {
         this.runId = runId;
+        this.numRounds = numRounds;
         this.signal = signal;
         this.last = 0;
         this.top = null; // the newest seq of the page that is shown; null: follows the newest
@@ -95,7 +96,7 @@ export class RunLog {
     placeItems() {
         const former = new Map([...this.list.children].map((li) => [Number(li.dataset.seq), li]));
         const items = this.events.map((event) => {
-            const li = former.get(event.seq) ?? eventItem(event, this.runId);
+            const li = former.get(event.seq) ?? eventItem(event, this.runId, this.numRounds);
             li.dataset.seq = event.seq;
             former.delete(event.seq);
             return li;
