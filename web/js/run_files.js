@@ -33,8 +33,9 @@ function versionPicker(onChange) {
                 return;
             known = key;
             const chosen = select.value;
-            clear(select).append(...kept.map((m, i) => h('option', { value: i === 0 ? 'latest' : String(m.version) },
-                `${m.version}${i === 0 ? ', the latest' : ''} (${fmtBytes(m.size_bytes)})`)));
+            // Which one is the latest changes while the list stands here.
+            clear(select).append(kept.length > 0 ? h('option', { value: 'latest' }, 'latest') : '',
+                ...kept.map((m) => h('option', { value: String(m.version) }, `${m.version} (${fmtBytes(m.size_bytes)})`)));
             if ([...select.options].some((o) => o.value === chosen))
                 select.value = chosen;
             select.disabled = kept.length === 0;
