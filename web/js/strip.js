@@ -18,6 +18,7 @@ function stripParts(host, controls) {
         overview: h('canvas', { class: 'strip-overview', 'aria-hidden': 'true', hidden: true }),
         readout: h('p', { class: 'strip-readout' }),
         spoken: h('p', { class: 'unseen', 'aria-live': 'polite' }),
+        legend: stripLegend(),
         top: h('span'),
         bottom: h('span'),
     };
@@ -28,7 +29,7 @@ function stripParts(host, controls) {
     parts.node = h('div', { class: 'strip' }, controls, parts.readout,
         h('div', { class: 'strip-frame' }, parts.overview,
             h('div', { class: 'strip-gutter', 'aria-hidden': 'true' }, parts.top, parts.bottom), parts.scroll),
-        stripLegend(), parts.spoken);
+        parts.legend.node, parts.spoken);
     host.append(parts.node);
     return parts;
 }
@@ -197,6 +198,7 @@ class RoundStrip {
         if (this.#cursor)
             paintCursor(ctx, scene, this.#cursor);
         this.#drawOverview(scene);
+        this.#parts.legend.update(this.#options.work);
         this.#showReadout();
     }
 

@@ -1,7 +1,7 @@
 // What stands around the round strip: order, zoom, a way to a round by its number, the legend.
 import { h, svgEl } from './dom.js';
 import { markPath } from './strip_paint.js';
-import { STATE_WORDS } from './strip_words.js';
+import { OUTCOME_WORDS, STATE_WORDS } from './strip_words.js';
 
 const STRIP_MODES = [
     ['outcome', 'by outcome'],
@@ -19,10 +19,26 @@ function legendCell(state) {
         mark ? svgEl('path', { class: 'strip-swatch-mark', d: mark }) : null);
 }
 
+// The stroke under the column of a round that ended so.
+function legendStroke(colour) {
+    return svgEl('svg', { class: ['strip-swatch', `st-${colour}`], width: 16, height: 16, viewBox: '0 0 16 16', 'aria-hidden': 'true' },
+        svgEl('rect', { class: 'strip-swatch-fill', x: 0, y: 7, width: 16, height: 3 }));
+}
+
+// → {node, update(work)}: strokes are explained where there are any.
 export function stripLegend() {
     const items = Object.entries(STATE_WORDS).filter(([state]) => state !== 'cancelled');
-    return h('ul', { class: 'legend', 'aria-label': 'Legend' },
-        items.map(([state, words]) => h('li', { title: words }, legendCell(state), state)));
+    const strokes = Object.entries(OUTCOME_WORDS).map(([outcome, [colour, words]]) => [outcome,
+        h('li', { title: words, hidden: true }, legendStroke(colour), `round ${outcome}`)]);
+    const node = h('ul', { class: 'legend', 'aria-label': 'Legend' },
+        items.map(([state, words]) => h('li', { title: words }, legendCell(state), state)), strokes.map(([, item]) => item));
+    return {
+        node,
+        update(work) {
+            for (const [outcome, item] of strokes)
+                item.hidden = !work.outcomes.has(outcome);
+        },
+    };
 }
 
 function jumpForm(onOpen) {

@@ -13,6 +13,12 @@ export const STATE_WORDS = {
     cancelled: 'cancelled: no longer needed',
 };
 
+// What a stroke under a column says of its round.
+export const OUTCOME_WORDS = {
+    skipped: ['late', 'no update of the round counted, or the run was stopped in it: the weights stayed as they were'],
+    failed: ['failed', 'the round failed, and the run with it'],
+};
+
 function countsText({ counts }) {
     const parts = CELL_STATES.map((name, i) => (counts[i] > 0 ? `${fmtCount(counts[i])} ${name}` : null));
     return parts.filter(Boolean).join(', ') || 'no device was to train';

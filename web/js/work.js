@@ -62,7 +62,7 @@ function stateOfEvent({ type, data }) {
 export function createWork() {
     const rounds = new Map();
     const work = {
-        first: 0, last: -1, most: 0, highest: -1, cells: 0, get: (n) => rounds.get(n), has: (n) => rounds.has(n),
+        first: 0, last: -1, most: 0, highest: -1, cells: 0, outcomes: new Set(), get: (n) => rounds.get(n), has: (n) => rounds.has(n),
     };
 
     function put(item) {
@@ -76,6 +76,7 @@ export function createWork() {
         work.cells += cells.count - (rounds.get(item.round)?.cells.count ?? 0);
         work.last = Math.max(work.last, item.round);
         work.most = Math.max(work.most, cells.count);
+        work.outcomes.add(item.outcome);
         const { round, type, status, outcome } = item;
         rounds.set(round, { round, type, status, outcome, cells });
     }
