@@ -62,6 +62,7 @@ WEB_JS = \
 	web/js/chart_lib.js \
 	web/js/charts.js \
 	web/js/work.js \
+	web/js/run_trouble.js \
 	web/js/strip_layout.js \
 	web/js/strip_paint.js \
 	web/js/strip_words.js \

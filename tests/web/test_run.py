@@ -93,6 +93,10 @@ def next_device(page, n, told):
     return match[1] if match and match[1] not in told else None
 
 
+def legend(page):
+    return page.js("return document.querySelector('.strip .legend').innerText")
+
+
 def test_the_strip_tells_every_device_by_keyboard(lab, page):
     run = stage.runs(lab)[1]
     stage.sign_in(lab, page, place_of(run))
@@ -126,6 +130,9 @@ def test_a_run_lives(lab, page):
     page.until_text("all 6 rounds are done")
     newest = page.until(lambda: page.js("const li = document.querySelector('.log li'); return /Run completed/.test(li.innerText) && li.innerText"), "the last event")
     assert "all 6 rounds are done" in newest
+    events = page.js("return document.querySelector('.log').innerText")
+    assert "Final evaluation: its measurements are averaged" in events and "no updates" not in events, events
+    assert "dropped" in legend(page) and "round" not in legend(page) and "no update counted" not in page.js("return document.body.innerText")
     wanted = {str(item["round"]): counts(item) for item in work_of(lab, run)}
     page.until(lambda: shown_counts(page) == wanted, "every cell of every round")
     page.until(lambda: plotted(page).get("Loss", [[]])[0] == [list(p) for p in curve(lab, run, "train_loss")], "every loss")
@@ -221,6 +228,8 @@ def test_a_viewer_has_no_buttons_but_files(lab, page):
 def test_downloads_are_those_of_the_api(lab, page):
     run = stage.runs(lab)[0]
     stage.sign_in(lab, page, place_of(run))
+    versions = page.until(lambda: page.js("return [...document.querySelectorAll('#model-version option')].map((o) => o.text)"), "the versions")
+    assert versions[0] == "latest" and re.match(r"\d+ \(", versions[1]), versions
     page.click("button", "Download weights")
     with open(browser.downloaded(page.browser, r"^without-term-model-latest\.safetensors$"), "rb") as f:
         assert f.read() == lab.admin.get("/api/v1/runs/%s/models/latest/weights" % run["id"]).body
@@ -320,6 +329,7 @@ def test_a_round_without_an_update(lab, page):
     run = lab.run(lab.submit(small_spec(2, name="tired", dataset="tired", num_rounds=1, reporting={"on_too_few": "skip"})))
     stage.sign_in(lab, page, place_of(run))
     page.until_text(re.compile("Round 0: training; 2 open"))
+    page.until_text(re.compile(r"The round closes in [45] min at the latest\."))
     for device in devices:
         task = stage.task_of(device)
         device.http.ok("POST", "/api/v1/tasks/%s/progress" % task["task_id"], {"steps_done": 3})
@@ -328,7 +338,10 @@ def test_a_round_without_an_update(lab, page):
         task = device.claim()
         device.http.ok("POST", "/api/v1/tasks/%s/fail" % task["task_id"], {"code": "out_of_memory", "detail": stage.HOSTILE, "steps_done": 1})
     page.until(lambda: [row[2:7] for row in page.rows("Rounds") if row[0] == "0"] == [["0", "0", "0", "2", "0"]], "two that failed")
-    page.open(place_of(run) + "/rounds/0")
+    page.until_text("2 of 2 tasks failed, in round 0: out_of_memory. In 1 of 1 round no update counted, so the model did not change.")
+    page.until(lambda: "round skipped" in legend(page), "the dash in the legend")
+    assert "round failed" not in legend(page)
+    page.click("link", "round 0")
     page.until_text("No update came, so the weights stayed as they were.")
     assert all("out_of_memory" in row[1] and stage.HOSTILE in row[1] for row in page.rows("Training tasks")), page.rows("Training tasks")
 

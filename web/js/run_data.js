@@ -1,7 +1,9 @@
 // Everything about one run that its page shows, kept up to date by events: a curve, a cell or a number arrives without
 // asking again for the rest.
 import { api, apiPath } from './api.js';
+import { countTexts } from './fleet.js';
 import { parseNumber } from './format.js';
+import { troubleOf } from './run_trouble.js';
 import { curvesOf, roundsBetween, thinPoints, valuesThere } from './series.js';
 import { createWork } from './work.js';
 
@@ -11,6 +13,8 @@ const MOST_CELLS = 1000000;
 // What is drawn of a round besides its cells, as GET /runs/{run}/work says it.
 const ROUND_NUMBERS = ['proximal_mu', 'mean_gamma', 'dissimilarity_b', 'grad_variance_weighted',
     'grad_variance_uniform', 'duration_ms', 'bytes_in', 'bytes_out', 'train_loss', 'test_accuracy'];
+
+const DEADLINE_EVENTS = { round_opened: true, training_started: true, round_extended: true };
 
 function hasCome(round, run) {
     return round < run.round || (round === run.round && run.status !== 'pending' && run.status !== 'waiting_for_devices');
@@ -36,6 +40,10 @@ export class RunData {
         this.numbers = new Map();
         this.work = createWork();
         this.dirty = Infinity;
+        this.isWhole = false; // all that is kept of the work has been read
+        this.failure = null;
+        this.deadline = null;
+        this.deadlines = 0; // how often it was set anew
     }
 
     get(...path) {
@@ -83,6 +91,41 @@ export class RunData {
             const since = Math.max(first, end - WINDOW);
             await this.loadRounds(since, end - 1, onPart);
         }
+        this.isWhole = true;
+    }
+
+    get trouble() {
+        return this.isWhole ? troubleOf(this.work) : null;
+    }
+
+    // Why tasks of the first round with failed ones failed; asked for once.
+    get needsFailure() {
+        const round = this.trouble?.firstFailed ?? null;
+        return round !== null && this.failure?.round !== round;
+    }
+
+    async loadFailure() {
+        const round = this.trouble?.firstFailed ?? null;
+        if (round === null)
+            return;
+        this.failure = { round, codes: [] }; // where it cannot be read, the note stands without
+        const { items } = await this.get('rounds', String(round), 'tasks', { type: 'train', limit: 100 });
+        this.failure = { round, codes: countTexts(items.filter((task) => task.status === 'failed' && task.code).map((task) => task.code)) };
+    }
+
+    // Whether it is not known until when the open round waits.
+    get needsDeadline() {
+        const { run, deadline } = this;
+        const row = this.work.get(run.round);
+        return run.status === 'running' && Boolean(row) && row.status !== 'closed' && deadline?.round !== run.round;
+    }
+
+    // A round that selects by loss gets the deadline that closes it when its training starts.
+    async loadDeadline() {
+        const turn = this.deadlines;
+        const { round, type, status, grace_until: until, extensions } = await this.get('rounds', String(this.run.round));
+        if (turn === this.deadlines && (type === 'final' || status === 'training'))
+            this.deadline = { round, until, extensions, isFinal: type === 'final' };
     }
 
     // A page ends early where its rounds have many devices.
@@ -131,6 +174,7 @@ export class RunData {
         this.dirty = Infinity;
         try {
             await this.loadRounds(since, Infinity, () => {});
+            this.isWhole = this.isWhole || since <= firstKept(this.run, this.selected);
         } catch (error) {
             this.dirty = Math.min(this.dirty, since);
             throw error;
@@ -152,6 +196,10 @@ export class RunData {
         const round = this.work.apply(event);
         if (round !== null && round !== undefined)
             this.dirty = Math.min(this.dirty, round);
+        if (DEADLINE_EVENTS[event.type]) {
+            this.deadline = null;
+            this.deadlines += 1;
+        }
         if (event.type === 'round_closed')
             this.addPoints(event);
     }

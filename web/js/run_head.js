@@ -6,8 +6,11 @@ import { placeUrl } from './router.js';
 import { runActionButtons } from './run_actions.js';
 import { session } from './session.js';
 import { progressColour, runStatus, stateBadge } from './states.js';
+import { troubleWords } from './run_trouble.js';
 import { steady } from './steady.js';
-import { sinceNode, timeNode } from './time.js';
+import { sinceNode, timeNode, untilNode } from './time.js';
+
+const MOST_EXTENSIONS = 3; // of a round's deadline
 
 function muWords(value) {
     if (value !== null && typeof value === 'object' && value.dynamic)
@@ -65,11 +68,29 @@ function factsOf(run) {
     ];
 }
 
-function reasonNode(run) {
+// Until when the open round waits at most. Not spoken: it changes all the time.
+function deadlineNode(run, deadline) {
+    if (run.status !== 'running' || deadline?.round !== run.round || !deadline.until)
+        return null;
+    const isFirm = deadline.isFinal || (run.spec.reporting?.on_too_few ?? 'extend') !== 'extend' || deadline.extensions >= MOST_EXTENSIONS;
+    return h('span', { class: 'muted', 'aria-live': 'off' }, deadline.isFinal ? 'It closes ' : 'The round closes ', untilNode(deadline.until), ' at the latest',
+        isFirm ? '.' : ', or waits once more if too few updates have come.');
+}
+
+// What the state does not say: a run may be completed, and all its tasks have failed.
+function troubleNodes(run, trouble, failure) {
+    if (!trouble)
+        return [];
+    return [h('div', { class: 'note warn' }, icon('alert'), h('p', null, troubleWords(trouble, failure), ' See ',
+        h('a', { href: placeUrl(['runs', run.id, 'rounds', trouble.firstFailed ?? trouble.first]) },
+            `round ${fmtCount(trouble.firstFailed ?? trouble.first)}`), '.'))];
+}
+
+function reasonNode(run, deadline) {
     const isBad = run.outcome === 'failed';
     const isWaiting = run.status === 'waiting_for_devices' || run.status === 'paused' || run.status === 'pending';
     const node = h('div', { class: ['note', isBad && 'bad', isWaiting && 'warn'] }, icon(isBad ? 'alert' : 'info'),
-        h('p', { class: 'row' }, statusNodes(run),
+        h('p', { class: 'row' }, statusNodes(run), deadlineNode(run, deadline),
             run.status === 'waiting_for_devices' ? h('a', { href: placeUrl('/devices', { dataset: run.dataset }) }, 'Its devices') : null));
     if (run.deterministic === false)
         append(node, h('span'), h('p', { class: 'small muted' },
@@ -98,22 +119,25 @@ function actionNodes(run, onDone) {
 export function runHead(onDone) {
     const parts = {
         title: h('h1', null), about: h('p', { class: 'small' }), actions: h('div', { class: 'row run-actions' }),
-        reason: h('div', { role: 'status' }), progress: h('div', { class: 'run-progress' }), facts: h('dl', { class: 'facts' }),
+        trouble: h('div'), reason: h('div', { role: 'status' }), progress: h('div', { class: 'run-progress' }), facts: h('dl', { class: 'facts' }),
     };
     const draw = Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, steady(part)]));
     let id = '';
     const node = h('div', { class: 'stack' },
         h('div', { class: 'head' }, h('div', null, h('p', { class: 'small' }, h('a', { href: '#/runs' }, 'Runs')), parts.title,
             h('div', { class: 'row run-about' }, parts.about, copyButton(() => id, 'Copy the run\'s id'))), parts.actions),
-        parts.reason, parts.progress, parts.facts);
+        parts.trouble, parts.reason, parts.progress, parts.facts);
     return {
         node,
-        update(run) {
+        update({ run, trouble, failure, deadline }) {
             id = run.id;
             draw.title(run.name, () => isolated(nameOr(run.name, `Run ${shortId(run.id)}`)));
             draw.about(JSON.stringify([run.config, run.dataset]), () => aboutLine(run));
             draw.actions(`${run.status} ${session.role}`, () => actionNodes(run, onDone));
-            draw.reason(JSON.stringify([run.status, run.outcome, run.status_reason, run.nondeterminism]), () => reasonNode(run));
+            draw.trouble(JSON.stringify([trouble, failure]), () => troubleNodes(run, trouble, failure));
+            parts.trouble.hidden = !trouble;
+            draw.reason(JSON.stringify([run.status, run.outcome, run.round, run.status_reason, run.nondeterminism, deadline]),
+                () => reasonNode(run, deadline));
             draw.progress(`${roundsDone(run)} ${run.num_rounds} ${progressColour(run)}`, () => progressNodes(run));
             draw.facts(JSON.stringify([run.metrics, run.population, run.model_version, run.started_at, run.finished_at]),
                 () => factsOf(run).map(([dt, dd]) => h('div', null, h('dt', null, dt), h('dd', null, dd))));

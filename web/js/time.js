@@ -46,9 +46,15 @@ function absoluteTime(iso) {
         + `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())} UTC${zone}`;
 }
 
+function remainingTime(ms) {
+    return ms < 1000 ? 'in a moment' : relativeTime(-Math.max(5000, ms));
+}
+
 function textOf(node) {
     const at = Date.parse(node.dateTime);
     const passed = serverNow() - at;
+    if (node.dataset.renew === 'until')
+        return remainingTime(-passed);
     return node.dataset.renew === 'since' ? fmtDuration(Math.max(0, Math.round(passed / 1000) * 1000)) : relativeTime(passed);
 }
 
@@ -74,6 +80,11 @@ function renewed(iso, kind) {
 
 export function timeNode(iso) {
     return renewed(iso, 'ago');
+}
+
+// When something comes at the latest; it may take a moment longer.
+export function untilNode(iso) {
+    return renewed(iso, 'until');
 }
 
 // How long something has been going on.

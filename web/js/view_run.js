@@ -32,6 +32,9 @@ class RunPage {
         this.askRun = this.renewal(() => data.loadRun(), RUN_ASK_MS);
         this.askCurves = this.renewal(() => data.loadCurves().then(() => this.charts.setProblem(null)), CURVES_MS);
         this.askWork = this.renewal(() => data.refreshWork().then(() => this.setProblem(null)), RUN_ASK_MS);
+        this.askFailure = this.quietRenewal(() => data.loadFailure());
+        this.askDeadline = this.quietRenewal(() => data.loadDeadline());
+        this.openRound = -1;
         const open = (round) => go(placeUrl(['runs', data.id, 'rounds', round]));
         this.head = runHead((run) => {
             data.learn(run);
@@ -40,7 +43,7 @@ class RunPage {
         this.charts = runCharts(data, { log: query.log === '1', metric: query.metric || null },
             { onCursor: (x) => this.setCursor(x), onPick: open, onSetting: setQuery });
         this.rounds = runRounds(data);
-        this.log = new RunLog(data.id, signal);
+        this.log = new RunLog(data.id, data.run.num_rounds, signal);
         this.spec = runSpec(signal);
         this.files = runFiles(data.id, signal);
         this.problem = h('p', { class: 'error-text', hidden: true });
@@ -79,9 +82,21 @@ class RunPage {
         }, ms, this.ctx.signal, (error) => error.status === 404 && this.ctx.fail(error));
     }
 
+    // What the page can do without.
+    quietRenewal(load) {
+        return renewal(async () => {
+            await load();
+            this.draw();
+        }, RUN_ASK_MS, this.ctx.signal);
+    }
+
     askOpenRound() {
         if (document.hidden)
             return;
+        // Of rounds that come and go nobody wants to know when they will.
+        if (this.data.needsDeadline && this.openRound === this.data.run.round)
+            this.askDeadline();
+        this.openRound = this.data.run.round;
         this.data.markOpenRound();
         if (this.data.isDirty)
             this.askWork();
@@ -120,7 +135,9 @@ class RunPage {
         const { data } = this;
         const { run } = data;
         this.ctx.setTitle(nameOr(run.name, 'Run'));
-        this.head.update(run);
+        this.head.update(data);
+        if (data.needsFailure)
+            this.askFailure();
         this.strip.update({ rounds: run.num_rounds <= PLANNED_MOST && run.status !== 'finished' ? run.num_rounds : 0,
             population: run.population || run.spec.selection?.population || 0, selected: data.selected });
         this.charts.update();
@@ -157,7 +174,7 @@ class RunPage {
             this.loadPart(() => data.loadWork(() => this.draw()), (error) => this.setProblem(error), () => {
                 data.markAll();
                 this.askWork();
-            }),
+            }).then(() => data.needsDeadline && this.askDeadline()),
             this.log.start(data.run.last_event),
         ]);
     }

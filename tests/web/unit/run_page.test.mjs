@@ -6,6 +6,8 @@ import { roundRows } from '../../../web/js/round_rows.js';
 import { fileName } from '../../../web/js/save.js';
 import { changedSince } from '../../../web/js/run_spec.js';
 import { roundsDone } from '../../../web/js/run_head.js';
+import { troubleOf, troubleWords } from '../../../web/js/run_trouble.js';
+import { createWork } from '../../../web/js/work.js';
 
 test('events in words', () => {
     const update = { type: 'update_accepted', data: { ordinal: 4, partial: true, steps_done: 378, steps_assigned: 1260, train_loss_end: 0.5, gamma: 'NaN' } };
@@ -17,6 +19,10 @@ test('events in words', () => {
     assert.equal(eventWords({ type: 'devices_frozen', data: { population: 1, dataset: 'd' } }), '1 device of d takes part');
     assert.equal(eventWords({ type: 'round_opened', data: { round: 0, type: 'train', selected: 1, evaluators: 2 } }), 'Round 0 opened: 1 device to train, 2 to evaluate');
     assert.equal(eventWords({ type: 'task_failed', data: { ordinal: 1, code: 'oom', detail: '<b>' } }), 'Device 1 failed (oom): <b>');
+    const averaged = (round, received) => ({ type: 'round_aggregating', data: { round, received } });
+    assert.equal(eventWords(averaged(29, 0), 30), 'Round 29 has no updates to average');
+    assert.equal(eventWords(averaged(30, 0), 30), 'Final evaluation: its measurements are averaged');
+    assert.equal(eventWords(averaged(2, 3), 30), 'Round 2 averages 3 updates');
 });
 
 test('events of another version are shown as they came', () => {
@@ -116,6 +122,58 @@ test('how far a run is', () => {
     assert.equal(roundsDone(run), 3);
     assert.equal(roundsDone({ ...run, round: 10 }), 10);
     assert.equal(roundsDone({ ...run, status: 'finished', outcome: 'stopped' }), 3);
+});
+
+const closedRound = (round, states, more) => ({ round, type: 'train', status: 'closed', outcome: 'completed',
+    cells: states.map((state, i) => [i, state, 1, 1]), ...more });
+
+function troubleIn(items) {
+    const work = createWork();
+    items.forEach(work.put);
+    return troubleOf(work);
+}
+
+test('a run whose tasks fail says so, also where it is completed', () => {
+    const final = { ...closedRound(30, []), type: 'final' };
+    const bad = troubleIn([...Array.from({ length: 30 }, (_, n) => closedRound(n, Array(10).fill('failed'), { outcome: 'skipped' })), final]);
+    assert.equal(troubleWords(bad, null), '300 of 300 tasks failed. In 30 of 30 rounds no update counted, so the model did not change.');
+    assert.equal(troubleWords(bad, { round: 0, codes: [['non_finite', 10]] }),
+        '300 of 300 tasks failed, in round 0: non_finite. In 30 of 30 rounds no update counted, so the model did not change.');
+    const late = troubleIn([closedRound(0, ['completed']), closedRound(1, ['late'], { outcome: 'skipped' })]);
+    assert.equal(troubleWords(late, null), 'In 1 of 2 rounds no update counted, so the model stayed as it was there.');
+    assert.deepEqual([late.first, late.firstFailed, bad.firstFailed], [1, null, 0]);
+});
+
+test('a run that goes well enough, or was stopped, has no warning', () => {
+    const good = Array(9).fill('completed');
+    assert.equal(troubleIn([closedRound(0, [...good, 'partial']), closedRound(1, [...good, 'failed'])]), null, 'one of twenty');
+    assert.equal(troubleIn([closedRound(0, [...good, 'failed'])]).failed, 1, 'one of ten');
+    assert.equal(troubleIn([closedRound(0, good), closedRound(1, ['cancelled', 'failed'], { outcome: 'skipped' })]), null, 'stopped');
+    assert.equal(troubleIn([closedRound(0, [], { outcome: 'skipped' })]), null, 'stopped before it trained');
+    assert.equal(troubleIn([{ ...closedRound(0, ['failed', 'open']), status: 'training', outcome: null }]), null, 'still open');
+    assert.equal(troubleIn([]), null);
+});
+
+test('the deadline of the open round is asked for once, and again when it was extended', async () => {
+    const data = new RunData('r', null);
+    data.run = { round: 2, status: 'running' };
+    assert.equal(data.needsDeadline, false, 'it has not been opened yet');
+    data.putWork([{ ...closedRound(2, ['open']), status: 'training', outcome: null }]);
+    assert.equal(data.needsDeadline, true);
+    const reply = { round: 2, type: 'train', status: 'training', grace_until: '2020-01-01T00:00:00Z', extensions: 0 };
+    data.get = async () => reply;
+    await data.loadDeadline();
+    assert.equal(data.needsDeadline, false);
+    data.apply({ type: 'round_extended', data: { round: 2, extensions: 1 } });
+    assert.equal(data.needsDeadline, true);
+    data.get = async () => {
+        data.apply({ type: 'round_extended', data: { round: 2, extensions: 2 } });
+        return reply;
+    };
+    await data.loadDeadline();
+    assert.equal(data.deadline, null, 'a reply from before the extension');
+    data.run = { round: 2, status: 'finished' };
+    assert.equal(data.needsDeadline, false);
 });
 
 test('a page that stays open forgets the oldest rounds', () => {
