@@ -28,7 +28,7 @@ enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_JSONL, FORMAT_CSV };
 
 /* Every option of every command; a command's row says which of them it takes. */
 struct cli_options {
-    const char *server, *token_file, *format, *ca_file;
+    const char *server, *token_file, *format, *ca_file, *cert_file, *key_file;
     bool help, version;
     struct option_list set, sweep, metric, from_csv;
     const char *seeds, *out_dir, *files, *devices, *plot, *output, *model_version, *idempotency_key;

@@ -39,7 +39,11 @@ const struct option_row global_options[] = {
         "file with the token to use (default: the token in FEDLANE_TOKEN)", .env = NULL),
     OPT("format", OPTION_STRING, format, "FORMAT", "table, json or jsonl (default: table)", .env = NULL),
     OPT("cacert", OPTION_STRING, ca_file, "FILE", "PEM file with the certificates to trust for https",
-        .env = NULL),
+        .env = "FEDLANE_CACERT"),
+    OPT("cert", OPTION_STRING, cert_file, "FILE",
+        "PEM file with the certificate to show to a server that asks for one", .env = "FEDLANE_CERT"),
+    OPT("key", OPTION_STRING, key_file, "FILE", "its private key (default: in the same file)",
+        .env = "FEDLANE_KEY"),
     OPT("help", OPTION_FLAG, help, NULL, "this text", .letter = 'h'),
 };
 const size_t num_global_options = sizeof global_options / sizeof *global_options;

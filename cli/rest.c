@@ -53,6 +53,8 @@ enum err rest_client(struct cli *cli, struct http_client **out)
                                        .user_agent = "fedlane/" PACKAGE_VERSION,
                                        .token = *token ? token : NULL,
                                        .ca_file = cli->options.ca_file,
+                                       .cert_file = cli->options.cert_file,
+                                       .key_file = cli->options.key_file,
                                        .retry_seed = seed};
     if (!e)
         e = http_client_new(&config, &cli->client, &cli->fault);

@@ -47,7 +47,10 @@ static void print_url(const char *url, const char *code)
 {
     static const struct {
         const char *everywhere, *here;
-    } hosts[] = {{"http://0.0.0.0:", "http://127.0.0.1:"}, {"http://[::]:", "http://[::1]:"}};
+    } hosts[] = {{"http://0.0.0.0:", "http://127.0.0.1:"},
+                 {"http://[::]:", "http://[::1]:"},
+                 {"https://0.0.0.0:", "https://127.0.0.1:"},
+                 {"https://[::]:", "https://[::1]:"}};
     const char *start = "";
     for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++)
         if (str_has_prefix(url, hosts[i].everywhere)) {

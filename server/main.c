@@ -8,6 +8,7 @@
 #include "common/crypto/random.h"
 #include "config.h"
 #include "server/data_dir.h"
+#include "server/init_tls.h"
 #include "server/login_link.h"
 #include "server/options.h"
 #include "server/service.h"
@@ -39,6 +40,7 @@ static void take_signals(sigset_t *out)
     sigemptyset(out);
     sigaddset(out, SIGTERM);
     sigaddset(out, SIGINT);
+    sigaddset(out, SIGHUP);
     pthread_sigmask(SIG_BLOCK, out, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a full disk to us: 507, not death */
@@ -58,9 +60,36 @@ static enum err open_service(const struct options *o, struct service **out, stru
 static enum err start(const struct options *o, struct service *s, struct fault *fault)
 {
     const struct service_listen listen = {
-        .address = o->address, .port = o->port, .threads = (unsigned)o->threads};
+        .address = o->address,
+        .port = o->port,
+        .threads = (unsigned)o->threads,
+        .tls = {.cert = o->tls_cert, .key = o->tls_key, .client_ca = o->client_ca}};
     enum err e = data_dir_tokens(o->data_dir, service_store(s), service_core(s), fault);
     return e == ERR_OK ? service_listen(s, &listen, fault) : e;
+}
+
+static void reload(struct service *s, const struct options *o)
+{
+    struct fault fault = FAULT_NONE;
+    if (!o->tls_cert)
+        log_info("server", "SIGHUP: there are no certificates to read anew");
+    else if (service_reload_tls(s, &fault) == ERR_OK)
+        log_info("server", "SIGHUP: new connections get the certificate that is now in %s", o->tls_cert);
+    else
+        log_error("server", "SIGHUP: the certificates stay as they were: %s", fault.detail);
+}
+
+/* The signal that ends the server. */
+static int wait_for_end(const sigset_t *signals, struct service *s, const struct options *o)
+{
+    int got = 0;
+    for (;;) {
+        if (sigwait(signals, &got) != 0)
+            continue;
+        if (got != SIGHUP)
+            return got;
+        reload(s, o);
+    }
 }
 
 static int serve(const struct options *o)
@@ -68,7 +97,6 @@ static int serve(const struct options *o)
     struct fault fault = FAULT_NONE;
     struct service *s = NULL;
     sigset_t signals;
-    int got = 0;
     take_signals(&signals);
     enum err e = open_service(o, &s, &fault);
     if (e == ERR_OK && (e = start(o, s, &fault)) != ERR_OK)
@@ -79,8 +107,7 @@ static int serve(const struct options *o)
     printf("listening on %s\n", service_url(s));
     printf("dashboard: %s/  (to sign in: fedlane-server login-link --data-dir %s)\n", service_url(s),
            o->data_dir);
-    while (sigwait(&signals, &got) != 0)
-        ;
+    int got = wait_for_end(&signals, s, o);
     data_dir_drop_url(o->data_dir, url_lock);
     log_info("server", "%s: draining", got == SIGINT ? "SIGINT" : "SIGTERM");
     if (!service_stop(s, DRAIN_MS))
@@ -95,6 +122,8 @@ int main(int argc, char **argv)
     struct options o;
     if (argc > 1 && strcmp(argv[1], "login-link") == 0)
         return login_link(argc - 1, argv + 1, &fault) == ERR_OK ? 0 : complain(&fault);
+    if (argc > 1 && strcmp(argv[1], "init-tls") == 0)
+        return init_tls(argc - 1, argv + 1, &fault) == ERR_OK ? 0 : complain(&fault);
     if (options_read(argc, argv, &o, &fault) != ERR_OK)
         return complain(&fault);
     if (o.help) {

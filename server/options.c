@@ -13,6 +13,14 @@ static const struct option_row rows[] = {
     {"insecure", 0, OPTION_FLAG, offsetof(struct options, insecure), NULL,
      "listen on other addresses than loopback without encryption: tokens and weights can be read on the way",
      NULL, 0, 0},
+    {"tls-cert", 0, OPTION_STRING, offsetof(struct options, tls_cert), "FILE",
+     "answer https with this certificate (PEM, its chain behind it); SIGHUP reads the files anew",
+     "FEDLANE_TLS_CERT", 0, 0},
+    {"tls-key", 0, OPTION_STRING, offsetof(struct options, tls_key), "FILE", "its private key (PEM)",
+     "FEDLANE_TLS_KEY", 0, 0},
+    {"client-ca", 0, OPTION_STRING, offsetof(struct options, client_ca), "FILE",
+     "answer only who shows a certificate signed by one of these authorities (PEM)", "FEDLANE_CLIENT_CA", 0,
+     0},
     {"threads", 't', OPTION_INT, offsetof(struct options, threads), "N",
      "threads that serve requests (default: one per core, at most 4)", "FEDLANE_THREADS", 1, 64},
     {"heartbeat-s", 0, OPTION_DOUBLE, offsetof(struct options, heartbeat_s), "SECONDS",
@@ -80,18 +88,36 @@ bool address_is_loopback(const char *address)
     return inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
+static enum err check_tls(const struct options *o, struct fault *fault)
+{
+    if (o->tls_cert && !o->tls_key)
+        return fault_set(fault, ERR_USAGE, "tls-key",
+                         "--tls-cert needs --tls-key, the certificate's private key.");
+    if (o->tls_key && !o->tls_cert)
+        return fault_set(fault, ERR_USAGE, "tls-cert", "--tls-key needs --tls-cert, the key's certificate.");
+    if (o->client_ca && !o->tls_cert)
+        return fault_set(fault, ERR_USAGE, "client-ca",
+                         "--client-ca needs --tls-cert and --tls-key: certificates are shown over TLS only.");
+    if (o->insecure && o->tls_cert)
+        return fault_set(
+            fault, ERR_USAGE, "insecure",
+            "--insecure and --tls-cert exclude each other: with a certificate all is encrypted.");
+    return ERR_OK;
+}
+
 static enum err check(struct options *o, struct fault *fault)
 {
     enum err e = listen_parse(o->listen, o->address, &o->port, fault);
+    if (e == ERR_OK)
+        e = check_tls(o, fault);
     if (e != ERR_OK)
         return e;
-    if (!o->insecure && !address_is_loopback(o->address))
+    if (!o->insecure && !o->tls_cert && !address_is_loopback(o->address))
         return fault_set(
             fault, ERR_USAGE, "listen",
             "%s is not a loopback address, and what goes over it is not encrypted: tokens and weights can be "
-            "read on the way. Listen on 127.0.0.1 behind a proxy that speaks TLS, or say --insecure where "
-            "the "
-            "network is trusted.",
+            "read on the way. Give --tls-cert and --tls-key (fedlane-server init-tls makes some), listen on "
+            "127.0.0.1 behind a proxy that speaks TLS, or say --insecure where the network is trusted.",
             o->address);
     if (log_level_parse(o->log_level, &o->level) != ERR_OK)
         return fault_set(fault, ERR_USAGE, "log-level", "--log-level must be debug, info, warning or error.");
@@ -118,7 +144,8 @@ void options_print_help(void)
 {
     printf("fedlane-server: owns the rounds of federated training and serves the API under /api/v1.\n\n"
            "usage: fedlane-server [options]\n       fedlane-server login-link [options]    a link that signs "
-           "in to the dashboard, once\n\n");
+           "in to the dashboard, once\n"
+           "       fedlane-server init-tls [options]      an authority of your own, and certificates\n\n");
     config_print_help(rows, NUM_ROWS);
     printf("\nOptions can be given in the environment, too, under the names in brackets. The first start "
            "writes\n"

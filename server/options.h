@@ -7,6 +7,7 @@
 
 struct options {
     const char *data_dir, *listen, *log_level, *log_format, *web_dir;
+    const char *tls_cert, *tls_key, *client_ca;
     int64_t threads;
     double heartbeat_s;
     bool insecure, version, help;

@@ -6,7 +6,6 @@
 #include "server/api/api.h"
 #include "server/api/routes.h"
 #include "server/conductor.h"
-#include "server/httpd/httpd.h"
 
 struct service {
     struct store *store;
@@ -88,12 +87,18 @@ enum err service_listen(struct service *s, const struct service_listen *config, 
         .threads = config->threads,
         /* One address cannot take all, and a machine full of devices still fits. */
         .max_connections_per_ip = LIMIT_CONNECTIONS / 4 * 3,
+        .tls = config->tls,
         .waiters = s->waiters};
     struct httpd_hooks hooks = api_hooks(s->api);
     e = httpd_start(&http, api_routes, api_num_routes, &hooks, &s->httpd, fault);
     if (e == ERR_OK)
         api_set_httpd(s->api, s->httpd);
     return e;
+}
+
+enum err service_reload_tls(struct service *s, struct fault *fault)
+{
+    return httpd_reload_tls(s->httpd, fault);
 }
 
 const char *service_url(const struct service *s)

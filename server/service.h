@@ -6,6 +6,7 @@
 #include "common/base/clock.h"
 #include "common/base/ids.h"
 #include "server/core/core.h"
+#include "server/httpd/httpd.h"
 #include "server/store/blobs.h"
 #include "server/store/store.h"
 
@@ -29,10 +30,12 @@ struct service_listen {
     const char *address; /* numeric */
     uint16_t port;       /* 0: any free one */
     unsigned threads;    /* 0: one per core, at most 4 */
+    struct httpd_tls tls;
 };
 /* Starts the clockwork and answers requests when it returns. */
 enum err service_listen(struct service *s, const struct service_listen *config,
                         struct fault *fault) MUST_CHECK;
+enum err service_reload_tls(struct service *s, struct fault *fault) MUST_CHECK; /* httpd_reload_tls() */
 const char *service_url(const struct service *s); /* "http://127.0.0.1:8080", with the actual port */
 uint16_t service_port(const struct service *s);
 struct store *service_store(struct service *s);

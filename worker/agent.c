@@ -123,6 +123,8 @@ static enum err start_parts(struct agent *a, struct fault *fault)
     const struct http_config http = {.base_url = c->server_url,
                                      .user_agent = user_agent,
                                      .ca_file = c->ca_file,
+                                     .cert_file = c->cert_file,
+                                     .key_file = c->key_file,
                                      .retry_seed = a->retry_seed};
     e = http_client_new(&http, &a->client, fault);
     if (e)

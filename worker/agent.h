@@ -12,9 +12,9 @@
 /* All borrowed; they outlive the agent. */
 struct agent_config {
     const char *server_url;
-    const char *enroll_token_file; /* read at each registration */
-    const char *ca_file;           /* or NULL: the system's */
-    const char *name;              /* of the worker; devices are "NAME-ORDINAL" */
+    const char *enroll_token_file;              /* read at each registration */
+    const char *ca_file, *cert_file, *key_file; /* as in struct http_config */
+    const char *name;                           /* of the worker; devices are "NAME-ORDINAL" */
     const char *version;
     const struct dataset *data;
     const int64_t *ordinals; /* the devices that this worker is */

@@ -22,7 +22,7 @@ enum exit_code { EXIT_STOPPED = 0, EXIT_LOCAL = 1, EXIT_REFUSED = 2, EXIT_USAGE 
 
 struct options {
     const char *server, *enroll_token_file, *data, *devices, *state_dir, *name, *log_level, *log_format,
-        *ca_file;
+        *ca_file, *cert_file, *key_file;
     int64_t threads;
     double slowdown;
     bool no_label_counts, help, version;
@@ -54,7 +54,11 @@ static const struct option_row rows[] = {
     ROW("no-label-counts", OPTION_FLAG, no_label_counts, NULL,
         "do not tell the server how many training examples of each class a device has", .env = NULL),
     ROW("cacert", OPTION_STRING, ca_file, "FILE", "PEM file with the certificates to trust for https",
-        .env = NULL),
+        .env = "FEDLANE_CACERT"),
+    ROW("cert", OPTION_STRING, cert_file, "FILE",
+        "PEM file with the certificate to show to a server that asks for one", .env = "FEDLANE_CERT"),
+    ROW("key", OPTION_STRING, key_file, "FILE", "its private key (default: in the same file)",
+        .env = "FEDLANE_KEY"),
     ROW("log-level", OPTION_STRING, log_level, "LEVEL", "debug, info, warning or error (default: info)",
         .env = NULL),
     ROW("log-format", OPTION_STRING, log_format, "FORMAT", "text or json (default: text)", .env = NULL),
@@ -173,6 +177,8 @@ static enum err make_parts(const struct options *o, struct parts *p, struct faul
     const struct agent_config config = {.server_url = o->server,
                                         .enroll_token_file = o->enroll_token_file,
                                         .ca_file = o->ca_file,
+                                        .cert_file = o->cert_file,
+                                        .key_file = o->key_file,
                                         .name = o->name,
                                         .version = PACKAGE_VERSION,
                                         .data = p->data,

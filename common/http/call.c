@@ -299,6 +299,11 @@ enum err call_set_up(struct http_call *call, CURL *easy)
         SET(CURLOPT_USERAGENT, c->user_agent);
     if (c->ca_file)
         SET(CURLOPT_CAINFO, c->ca_file);
+    if (c->cert_file) {
+        SET(CURLOPT_SSLCERT, c->cert_file);
+        SET(CURLOPT_SSLKEY, c->key_file ? c->key_file : c->cert_file);
+    }
+    SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SET(CURLOPT_HEADERFUNCTION, on_header);
     SET(CURLOPT_HEADERDATA, (void *)call);
     SET(CURLOPT_WRITEFUNCTION, on_bytes);

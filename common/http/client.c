@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,19 +55,45 @@ static enum err check_base_url(const char *base_url, struct fault *fault)
     return e;
 }
 
+static bool copy_text(const char *text, char **out)
+{
+    *out = text ? strdup(text) : NULL;
+    return *out || !text;
+}
+
 static bool copy_config(struct http_client *c, const struct http_config *config)
 {
     size_t len = strlen(config->base_url);
     while (len > 0 && config->base_url[len - 1] == '/')
         len--;
     c->base_url = strndup(config->base_url, len);
-    c->user_agent = config->user_agent ? strdup(config->user_agent) : NULL;
-    c->ca_file = config->ca_file ? strdup(config->ca_file) : NULL;
     c->connect_timeout_ms =
         config->connect_timeout_ms > 0 ? (long)config->connect_timeout_ms : CONNECT_TIMEOUT_MS;
     c->max_connections = config->max_connections > 0 ? config->max_connections : MAX_CONNECTIONS;
     c->retry_seed = config->retry_seed;
-    return c->base_url && (c->user_agent || !config->user_agent) && (c->ca_file || !config->ca_file);
+    return c->base_url && copy_text(config->user_agent, &c->user_agent) &&
+           copy_text(config->ca_file, &c->ca_file) && copy_text(config->cert_file, &c->cert_file) &&
+           copy_text(config->key_file, &c->key_file);
+}
+
+static enum err check_file(const char *path, const char *option, const char *what, struct fault *fault)
+{
+    if (!path || access(path, R_OK) == 0)
+        return ERR_OK;
+    return fault_set(fault, ERR_USAGE, option, "--%s: cannot read %s in %.200s: %s", option, what, path,
+                     strerror(errno));
+}
+
+static enum err check_files(const struct http_config *config, struct fault *fault)
+{
+    enum err e = check_file(config->ca_file, "cacert", "the certificates to trust", fault);
+    if (!e)
+        e = check_file(config->cert_file, "cert", "the client's certificate", fault);
+    if (!e)
+        e = check_file(config->key_file, "key", "the certificate's private key", fault);
+    if (!e && config->key_file && !config->cert_file)
+        e = fault_set(fault, ERR_USAGE, "cert", "--key needs --cert, the key's certificate");
+    return e;
 }
 
 enum err http_client_new(const struct http_config *config, struct http_client **out, struct fault *fault)
@@ -75,11 +102,10 @@ enum err http_client_new(const struct http_config *config, struct http_client **
     enum err e = global_rc ? fault_set(fault, ERR_NO_MEMORY, NULL, "libcurl does not start: %s",
                                        curl_easy_strerror(global_rc))
                            : check_base_url(config->base_url, fault);
+    if (!e)
+        e = check_files(config, fault);
     if (e)
         return e;
-    if (config->ca_file && access(config->ca_file, R_OK) != 0)
-        return fault_set(fault, ERR_USAGE, "cacert", "%.200s: cannot read the certificates to trust",
-                         config->ca_file);
     struct http_client *c = calloc(1, sizeof *c);
     if (!c)
         return fault_set(fault, ERR_NO_MEMORY, NULL, "not enough memory for an HTTP client");
@@ -115,6 +141,8 @@ void http_client_free(struct http_client *c)
     free(c->base_url);
     free(c->user_agent);
     free(c->ca_file);
+    free(c->cert_file);
+    free(c->key_file);
     free(c);
 }
 

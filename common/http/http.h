@@ -18,7 +18,10 @@ struct http_config {
     const char *base_url;   /* "https://host:8080" or "http://host/prefix"; a '/' at its end is cut */
     const char *user_agent; /* "fedlane-worker/0.1.0" */
     const char *token;      /* or NULL: no Authorization header */
-    const char *ca_file;    /* PEM file with the certificates to trust in place of the system's, or NULL */
+    /* PEM files, each may be NULL. */
+    const char *ca_file;        /* the certificates to trust in place of the system's */
+    const char *cert_file;      /* the client's own certificate, for a server that asks for one */
+    const char *key_file;       /* its private key; NULL: in cert_file, too */
     int64_t connect_timeout_ms; /* 0: 10 s */
     long max_connections;       /* open at the same time in one loop; further requests wait. 0: 64 */
     uint64_t retry_seed;        /* of the random waits between tries; give each process its own */

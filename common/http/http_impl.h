@@ -11,7 +11,7 @@
 #include "common/http/http_loop.h"
 
 struct http_client {
-    char *base_url, *user_agent, *ca_file;
+    char *base_url, *user_agent, *ca_file, *cert_file, *key_file;
     long connect_timeout_ms, max_connections;
     uint64_t retry_seed;
     pthread_mutex_t token_lock;

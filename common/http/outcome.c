@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 #include "common/base/str.h"
 #include "common/http/http_impl.h"
@@ -70,20 +71,41 @@ static enum err outcome_of_timeout(struct http_call *call)
                      call->request.method, call->url, call->curl_text);
 }
 
+/* What curl must be told to get through, as far as is known here. */
+static void curl_options(const struct http_client *c, bool needs_certificate, char *out, size_t size)
+{
+    const char *cert = c->cert_file ? c->cert_file : "client.pem";
+    int n = snprintf(out, size, "--cacert %.80s", c->ca_file ? c->ca_file : "ca.pem");
+    if (n > 0 && (size_t)n < size && (c->cert_file || needs_certificate))
+        (void)snprintf(out + n, size - (size_t)n, " --cert %.80s --key %.80s", cert,
+                       c->key_file    ? c->key_file
+                       : c->cert_file ? cert
+                                      : "client.key");
+}
+
 static enum err outcome_of_tls(struct http_call *call, CURLcode rc)
 {
-    const char *base = call->client->base_url, *ca_file = call->client->ca_file;
+    const struct http_client *c = call->client;
     const char *text = call->curl_text[0] ? call->curl_text : curl_easy_strerror(rc);
-    if (strstr(text, "wrong version number"))
+    char options[300];
+    const char *advice = "name the file of the certificate authority that signed the server's certificate";
+    bool is_ours =
+        strstr(text, "certificate required") || strstr(text, "unknown ca") || rc == CURLE_SSL_CERTPROBLEM;
+    /* What a server without TLS does with the greeting: answers in clear, or hangs up. */
+    if (strstr(text, "wrong version number") || strstr(text, "SSL_ERROR_SYSCALL") ||
+        strstr(text, "unexpected eof"))
         return fault_set(
             &call->fault, ERR_NETWORK, NULL,
             "no TLS at %.200s: %.120s; if the server has no certificate, its address starts with http://",
-            base, text);
-    return fault_set(
-        &call->fault, ERR_NETWORK, NULL,
-        "TLS with %.150s failed: %.120s; name the file of the certificate authority that signed the "
-        "server's certificate; this must work first: curl --cacert %.80s %.80s/healthz",
-        base, text, ca_file ? ca_file : "ca.pem", base);
+            c->base_url, text);
+    if (strstr(text, "subject name"))
+        advice = "use a name that stands in the server's certificate, or have one made for this name";
+    else if (is_ours)
+        advice = "show a certificate that the server's operator has had signed, with its own key";
+    curl_options(c, is_ours, options, sizeof options);
+    return fault_set(&call->fault, ERR_NETWORK, NULL,
+                     "TLS with %.100s failed: %.110s; %s; this must work first: curl %s %.80s/healthz",
+                     c->base_url, text, advice, options, c->base_url);
 }
 
 static enum err outcome_of_curl(struct http_call *call, CURLcode rc)

@@ -86,11 +86,12 @@ noinst_LIBRARIES += libfedlane-server.a
 libfedlane_server_a_SOURCES = \
 	server/conductor.c server/conductor.h \
 	server/data_dir.c server/data_dir.h \
+	server/init_tls.c server/init_tls.h \
 	server/login_link.c server/login_link.h \
 	server/options.c server/options.h \
 	server/service.c server/service.h
 SERVER_LIBS = libfedlane-server.a libfedlane-api.a libfedlane-httpd.a libfedlane-core.a libfedlane-sqlite.a \
-	libfedlane-store.a $(FL_LIBS) $(MICROHTTPD_LIBS) $(SQLITE_LIBS)
+	libfedlane-store.a $(FL_LIBS) $(MICROHTTPD_LIBS) $(GNUTLS_LIBS) $(SQLITE_LIBS)
 
 bin_PROGRAMS += bin/fedlane-server
 bin_fedlane_server_SOURCES = server/main.c

@@ -128,6 +128,23 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **cursor,
         connection_await(c);
 }
 
+bool connection_is_trusted(struct request *rq)
+{
+    struct tls *tls = rq->loop->httpd->tls;
+    struct connection *c = connection_of(rq->mhd);
+    if (!tls || !tls_client_ca(tls))
+        return true;
+    if (!c)
+        return false;
+    if (!c->is_checked) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(rq->mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+        c->is_trusted = info && tls_client_is_trusted(tls, info->tls_session);
+        c->is_checked = true;
+    }
+    return c->is_trusted;
+}
+
 /* An even share for each thread, at least 1; 0 stays 0. */
 static unsigned share(unsigned total, size_t threads)
 {
@@ -144,15 +161,25 @@ enum err daemon_start(struct loop *l, struct fault *fault)
     }
     /* No internal thread: in 0.9.75 it waits again, before it serves, when epoll_wait gave exactly 128
      * events. */
-    const unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
-    l->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, on_access, l, MHD_OPTION_EXTERNAL_LOGGER, daemon_log, NULL,
-        MHD_OPTION_LISTEN_SOCKET, l->listen_fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, l,
-        MHD_OPTION_NOTIFY_CONNECTION, connection_notify, l, MHD_OPTION_CONNECTION_LIMIT,
-        share(c->max_connections, l->httpd->num_loops), MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-        share(c->max_connections_per_ip, l->httpd->num_loops), MHD_OPTION_CONNECTION_TIMEOUT, c->timeout_s,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->connection_memory, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped,
-        NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    struct tls *tls = l->httpd->tls;
+    const unsigned flags =
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | (tls ? MHD_USE_TLS : 0);
+    const char *client_ca = tls ? tls_client_ca(tls) : NULL;
+    struct MHD_OptionItem with_tls[] = {{MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_PRIORITIES},
+                                        {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)tls_retrieve},
+                                        {MHD_OPTION_HTTPS_MEM_TRUST, 0, (void *)(uintptr_t)client_ca},
+                                        {MHD_OPTION_END, 0, NULL}};
+    if (!client_ca)
+        with_tls[2] = with_tls[3];
+    l->daemon =
+        MHD_start_daemon(flags, 0, NULL, NULL, on_access, l, MHD_OPTION_EXTERNAL_LOGGER, daemon_log, NULL,
+                         MHD_OPTION_LISTEN_SOCKET, l->listen_fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, l,
+                         MHD_OPTION_NOTIFY_CONNECTION, connection_notify, l, MHD_OPTION_CONNECTION_LIMIT,
+                         share(c->max_connections, l->httpd->num_loops), MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+                         share(c->max_connections_per_ip, l->httpd->num_loops), MHD_OPTION_CONNECTION_TIMEOUT,
+                         c->timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->connection_memory,
+                         MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+                         MHD_OPTION_ARRAY, tls ? with_tls : with_tls + 3, MHD_OPTION_END);
     const union MHD_DaemonInfo *info = NULL;
     if (l->daemon)
         info = MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_EPOLL_FD);

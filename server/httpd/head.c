@@ -178,6 +178,11 @@ enum err head_check(struct request *rq, struct fault *fault)
     enum err e = length_read(rq, fault);
     if (e)
         return e;
+    if (!connection_is_trusted(rq))
+        return fault_set(
+            fault, ERR_UNAUTHORIZED, NULL,
+            "this server answers who shows a certificate that its authority has signed for clients: "
+            "curl --cert client.pem --key client.key, fedlane --cert client.pem --key client.key");
     if (atomic_load(&h->is_stopping))
         return fault_set(fault, ERR_UNAVAILABLE, NULL, "the server is stopping; try again in a few seconds");
     e = route_find(rq, fault);

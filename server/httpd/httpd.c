@@ -37,8 +37,8 @@ static enum err loops_start(struct httpd *h, struct fault *fault)
     if (e)
         return e;
     bool is_v6 = strchr(address, ':') != NULL;
-    (void)snprintf(h->url, sizeof h->url, "http://%s%s%s:%u", is_v6 ? "[" : "", address, is_v6 ? "]" : "",
-                   (unsigned)h->port);
+    (void)snprintf(h->url, sizeof h->url, "http%s://%s%s%s:%u", h->tls ? "s" : "", is_v6 ? "[" : "", address,
+                   is_v6 ? "]" : "", (unsigned)h->port);
     for (size_t i = 0; i < h->num_loops; i++) {
         if (e)
             (void)close(fds[i]);
@@ -66,6 +66,8 @@ enum err httpd_start(const struct httpd_config *config, const struct route *rout
     enum err e = router_new(routes, num_routes, &h->router, fault);
     if (e)
         goto out;
+    if (config->tls.cert && (e = tls_new(&config->tls, &h->tls, fault)) != ERR_OK)
+        goto out;
     h->num_loops = h->config.threads;
     h->loops = calloc(h->num_loops, sizeof *h->loops);
     if (!h->loops) {
@@ -89,6 +91,11 @@ uint16_t httpd_port(const struct httpd *h)
 const char *httpd_url(const struct httpd *h)
 {
     return h->url;
+}
+
+enum err httpd_reload_tls(struct httpd *h, struct fault *fault)
+{
+    return h->tls ? tls_reload(h->tls, fault) : ERR_OK;
 }
 
 struct httpd_stats httpd_stats(const struct httpd *h)
@@ -147,6 +154,7 @@ void httpd_stop(struct httpd *h)
     for (size_t i = 0; h->loops && i < h->num_loops; i++)
         loop_join(&h->loops[i]);
     free(h->loops);
+    tls_free(h->tls);
     router_free(h->router);
     (void)pthread_cond_destroy(&h->idle);
     (void)pthread_mutex_destroy(&h->mutex);

@@ -30,6 +30,13 @@ struct httpd_hooks {
                     uint64_t bytes_out);
 };
 
+/* Names of PEM files. */
+struct httpd_tls {
+    const char *cert; /* the server's certificate, then those between it and its authority. NULL: no TLS */
+    const char *key;  /* of the certificate, without a password */
+    const char *client_ca; /* who signs clients' certificates. NULL: clients need none */
+};
+
 struct httpd_config {
     const char
         *address;     /* numeric IPv4 or IPv6: "127.0.0.1", "::1"; "0.0.0.0" for all, "::" for all of both */
@@ -38,16 +45,22 @@ struct httpd_config {
     unsigned max_connections;        /* 0: LIMIT_CONNECTIONS; shared out evenly over the threads */
     unsigned max_connections_per_ip; /* 0: no limit; shared out in the same way, so it is approximate */
     unsigned timeout_s;              /* a silent connection, or headers that take longer, are cut; 0: 60 */
+    struct httpd_tls tls;            /* copied; all NULL: plain HTTP */
     size_t connection_memory;        /* bytes; 0: LIMIT_CONNECTION_MEMORY */
     struct waiters *waiters;         /* borrowed, outlives the server */
 };
 
 /* Listens and serves when it returns. ERR_CONFLICT: the port is taken (the fault names it and says what to
- * do); ERR_USAGE: a bad address or route table; ERR_IO otherwise. */
+ * do); ERR_USAGE: a bad address or route table, or certificates that cannot be used; ERR_IO otherwise. */
 enum err httpd_start(const struct httpd_config *config, const struct route *routes, size_t num_routes,
                      const struct httpd_hooks *hooks, struct httpd **out, struct fault *fault) MUST_CHECK;
 uint16_t httpd_port(const struct httpd *h);   /* the actual one */
 const char *httpd_url(const struct httpd *h); /* "http://127.0.0.1:8080" */
+
+/* Reads the files of the certificates anew: the next handshakes use them, open connections go on. ERR_USAGE
+ * with the file and what is wrong with it, ERR_NO_MEMORY: all stays as it was. ERR_OK without TLS. Any
+ * thread. */
+enum err httpd_reload_tls(struct httpd *h, struct fault *fault) MUST_CHECK;
 
 struct httpd_stats {
     size_t connections, requests_in_flight, waiters;

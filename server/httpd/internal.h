@@ -12,6 +12,7 @@
 #include "server/httpd/reply.h"
 #include "server/httpd/sse.h"
 #include "server/httpd/timers.h"
+#include "server/httpd/tls.h"
 
 #define REQUEST_ID_SIZE 65
 #define DRAIN_AT_ONCE                                                                                        \
@@ -48,6 +49,7 @@ struct httpd {
     struct httpd_config config;
     struct httpd_hooks hooks;
     struct router *router;
+    struct tls *tls; /* NULL: plain HTTP */
     struct loop *loops;
     size_t num_loops;
     uint16_t port;
@@ -63,6 +65,7 @@ struct connection {
     struct loop *loop;
     struct connection *prev, *next;
     bool is_waiting;
+    bool is_checked, is_trusted; /* the client's certificate, looked at with the first request */
     int fd;
     int64_t since_ns;
 };
@@ -185,6 +188,8 @@ void loop_resume(struct request *rq);
 enum err daemon_start(struct loop *l, struct fault *fault) MUST_CHECK;
 void connections_cut_slow(struct loop *l, int64_t now_ns);
 int64_t connections_next_cut_ns(const struct loop *l); /* INT64_MAX: none */
+bool connection_is_trusted(
+    struct request *rq); /* false: a client's certificate is asked for, and it has none that counts */
 
 /* exchange.c */
 enum MHD_Result exchange_access(void *cls, struct MHD_Connection *mhd, const char *url, const char *method,

@@ -19,5 +19,6 @@ libfedlane_httpd_a_SOURCES = \
 	server/httpd/sse.c server/httpd/sse.h \
 	server/httpd/stream.c \
 	server/httpd/timers.c server/httpd/timers.h \
+	server/httpd/tls.c server/httpd/tls.h \
 	server/httpd/uri.c server/httpd/uri.h \
 	server/httpd/waiters.c server/httpd/waiters.h

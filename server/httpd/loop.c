@@ -159,6 +159,7 @@ static bool loop_is_finished(const struct loop *l)
 static void *loop_run(void *arg)
 {
     struct loop *l = arg;
+    tls_use_in_this_thread(l->httpd->tls);
     struct pollfd fds[] = {{.fd = l->epoll_fd, .events = POLLIN}, {.fd = l->event_fd, .events = POLLIN}};
     while (!loop_is_finished(l)) {
         if (poll(fds, 2, loop_timeout_ms(l)) < 0 && errno != EINTR)

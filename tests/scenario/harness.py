@@ -8,6 +8,7 @@ import os
 import pty
 import select
 import signal
+import ssl
 import struct
 import subprocess
 import sys
@@ -90,8 +91,8 @@ class Reply:
 class Client:
     """One caller with one token."""
 
-    def __init__(self, url, token=None):
-        self.url, self.token = url, token
+    def __init__(self, url, token=None, tls=None):
+        self.url, self.token, self.tls = url, token, tls
 
     def request(self, method, path, body=None, headers=None, timeout=None):
         headers = dict(headers or {})
@@ -105,7 +106,8 @@ class Client:
         if self.token and "Authorization" not in headers:
             headers["Authorization"] = "Bearer " + self.token
         request = urllib.request.Request(self.url + path, data=data, method=method, headers=headers)
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}),
+                                             *([urllib.request.HTTPSHandler(context=self.tls)] if self.tls else []))
         try:
             with opener.open(request, timeout=timeout or TIMEOUT_S) as reply:
                 return Reply(reply.status, reply.headers, reply.read())
@@ -185,6 +187,8 @@ class Lab:
         self.processes = []
         self.server = None
         self.port = None
+        self.tls = None  # how clients see the server's certificate
+        self.tls_options = ()
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -199,20 +203,28 @@ class Lab:
         """Starts (again, on the same port and data) and waits until it is ready."""
         if self.port is None:
             self.port = free_port()
-        self.url = "http://127.0.0.1:%d" % self.port
+        self.url = "%s://127.0.0.1:%d" % ("https" if self.tls else "http", self.port)
         self.server = Process([program("fedlane-server"), "--data-dir", self.data_dir,
-                               "--listen", "127.0.0.1:%d" % self.port, *options], self.path("server.log"))
+                               "--listen", "127.0.0.1:%d" % self.port, *self.tls_options, *options], self.path("server.log"))
         self.processes.append(self.server)
 
         def ready():
             assert self.server.running(), "the server ended:\n" + self.server.text()[-3000:]
             try:
-                return Client(self.url).get("/readyz", timeout=5).status == 200
+                return Client(self.url, tls=self.tls).get("/readyz", timeout=5).status == 200
             except OSError:
                 return False
         wait_for(ready, "the server to be ready")
-        self.admin = Client(self.url, self.token("admin.token"))
+        self.admin = Client(self.url, self.token("admin.token"), self.tls)
         return self.server
+
+    def init_tls(self, *options):
+        """Makes certificates in the folder tls; the server that is started next shows them."""
+        folder = self.path("tls")
+        subprocess.run([program("fedlane-server"), "init-tls", "--out", folder, *options], check=True, capture_output=True)
+        self.tls_options = ("--tls-cert", folder + "/server.pem", "--tls-key", folder + "/server.key")
+        self.tls = ssl.create_default_context(cafile=folder + "/ca.pem")
+        return folder
 
     def token(self, name):
         with open(os.path.join(self.data_dir, name)) as f:
