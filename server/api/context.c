@@ -1,6 +1,7 @@
 #include "server/api/context.h"
 
 #include "common/json/json_spec.h"
+#include "server/api/audit.h"
 #include "server/api/caller.h"
 
 static const char *meaning(enum err e)
@@ -96,17 +97,31 @@ static void write_done(void *ctx, enum err result)
     request_continue(p->rq, after_write);
 }
 
+static enum err run_pending(struct store_txn *txn, void *arg)
+{
+    struct pending *p = arg;
+    p->is_replay = false;
+    p->object = NULL;
+    enum err e = p->fn(txn, p->arg);
+    if (e == ERR_OK && !p->is_replay && request_route(p->rq)->is_audited)
+        e = audit_add(txn, p);
+    return e;
+}
+
 enum err api_write(struct api *api, struct request *rq, struct pending *state, store_fn fn, void *arg,
                    struct op_base *op, route_handler *then)
 {
+    state->api = api;
     state->rq = rq;
+    state->fn = fn;
+    state->arg = arg;
     state->then = then;
     state->op_fault = &op->fault;
     *state->op_fault = FAULT_NONE;
     if (request_get(rq, REQUEST_STATE) != state)
         request_set(rq, REQUEST_STATE, state, NULL);
     request_defer(rq);
-    enum err e = api->store->ops->write(api->store, fn, arg, write_done, state);
+    enum err e = api->store->ops->write(api->store, run_pending, state, write_done, state);
     if (e != ERR_OK)
         write_done(state, e);
     return ERR_OK;

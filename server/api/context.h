@@ -59,7 +59,12 @@ enum err api_path_id(const struct request *rq, const char *what, const char **ou
 
 /* A request that waits for the store's writer. Must be the first member of what REQUEST_STATE holds. */
 struct pending {
+    struct api *api;
     struct request *rq;
+    store_fn fn;
+    void *arg;
+    bool is_replay;         /* set by fn: it did nothing, a former request had done it */
+    const char *object;     /* set by fn: where what was made is found; NULL: nothing was */
     struct fault *op_fault; /* of the operation's op_base */
     enum err result;
     route_handler *then; /* runs in the request's thread after the commit */

@@ -10,6 +10,8 @@ route_handler api_healthz, api_readyz, api_version, api_strategies, api_openapi,
 route_handler api_page, api_asset;
 /* tokens.c */
 route_handler api_token_create, api_token_list, api_token_self, api_token_revoke;
+/* audit.c */
+route_handler api_audit;
 /* login.c */
 route_handler api_login;
 /* workers.c, register.c */

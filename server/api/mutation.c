@@ -69,6 +69,7 @@ static enum err finish(struct mutation *m, struct store_txn *txn, bool is_replay
         m->out_location = arena_printf(arena, "%s%s", m->location, m->id(m->op));
         if (!m->out_location)
             return ERR_NO_MEMORY;
+        m->pending.object = m->out_location;
     }
     enum err e = m->render ? render(m, txn, arena) : ERR_OK;
     if (e == ERR_OK && m->key_id[0] && !is_replay)
@@ -84,6 +85,7 @@ static enum err run_mutation(struct store_txn *txn, void *arg)
     base->fault = FAULT_NONE;
     m->out_text = m->out_location = NULL;
     enum err e = m->key_id[0] ? idempotency_find(m, txn, &is_replay) : ERR_OK;
+    m->pending.is_replay = e == ERR_OK && m->out_text;
     if (e != ERR_OK || m->out_text)
         return e;
     if (!is_replay && (e = m->fn(txn, m->op)) != ERR_OK)

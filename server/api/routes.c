@@ -28,14 +28,14 @@
     {                                                                                                        \
         .operation_id = id, .method = HTTP_GET, .path = pattern, .roles = who, .handler = fn, __VA_ARGS__    \
     }
-#define DELETE(id, pattern, who, fn)                                                                         \
+#define DELETE(id, pattern, who, fn, ...)                                                                    \
     {                                                                                                        \
-        .operation_id = id, .method = HTTP_DELETE, .path = pattern, .roles = who, .handler = fn              \
+        .operation_id = id, .method = HTTP_DELETE, .path = pattern, .roles = who, .handler = fn, __VA_ARGS__ \
     }
-#define PATCH(id, pattern, who, fn)                                                                          \
+#define PATCH(id, pattern, who, fn, ...)                                                                     \
     {                                                                                                        \
         .operation_id = id, .method = HTTP_PATCH, .path = pattern, .roles = who, .body = BODY_JSON,          \
-        .handler = fn                                                                                        \
+        .handler = fn, __VA_ARGS__                                                                           \
     }
 #define POST(id, pattern, who, fn, ...)                                                                      \
     {                                                                                                        \
@@ -43,6 +43,7 @@
         .handler = fn, __VA_ARGS__                                                                           \
     }
 #define IDEMPOTENT .is_idempotent = true
+#define AUDITED    .is_audited = true
 #define OPTIONAL   .body_is_optional = true
 #define FLEET      .body_limit = LIMIT_FLEET_BODY
 
@@ -57,29 +58,30 @@ const struct route api_routes[] = {
     GET("openapi", V1 "/openapi.json", NOBODY, api_openapi, .query = NULL),
     GET("strategy_list", V1 "/strategies", ANY, api_strategies, .query = NULL),
 
-    POST("token_create", V1 "/tokens", ADMIN, api_token_create, IDEMPOTENT),
+    POST("token_create", V1 "/tokens", ADMIN, api_token_create, IDEMPOTENT, AUDITED),
     GET("token_list", V1 "/tokens", ADMIN, api_token_list, .query = NAMES("limit", "cursor", "role")),
     GET("token_self", V1 "/tokens/self", ANY, api_token_self, .query = NULL),
-    DELETE("token_revoke", V1 "/tokens/{token}", ADMIN, api_token_revoke),
+    DELETE("token_revoke", V1 "/tokens/{token}", ADMIN, api_token_revoke, AUDITED),
+    GET("audit_list", V1 "/audit", ADMIN, api_audit, .query = NAMES("limit", "cursor", "token")),
 
-    POST("login", V1 "/login", NOBODY, api_login, .body_limit = LIMIT_LOGIN_BODY),
+    POST("login", V1 "/login", NOBODY, api_login, .body_limit = LIMIT_LOGIN_BODY, AUDITED),
 
-    POST("worker_register", V1 "/workers", ENROLL, api_worker_register, IDEMPOTENT, FLEET),
+    POST("worker_register", V1 "/workers", ENROLL, api_worker_register, IDEMPOTENT, FLEET, AUDITED),
     GET("worker_list", V1 "/workers", READER, api_worker_list, .query = PAGED),
     GET("worker_get", V1 "/workers/{worker}", READER | WORKER, api_worker_get, .query = NULL),
-    DELETE("worker_revoke", V1 "/workers/{worker}", ADMIN, api_worker_revoke),
+    DELETE("worker_revoke", V1 "/workers/{worker}", ADMIN, api_worker_revoke, AUDITED),
     POST("worker_heartbeat", V1 "/workers/{worker}/heartbeat", WORKER, api_worker_heartbeat, OPTIONAL, FLEET),
     POST("worker_claim", V1 "/workers/{worker}/tasks:claim", WORKER, api_worker_claim, OPTIONAL, FLEET,
          .query = NAMES("wait"), .max_wait_s = LIMIT_WAIT_S),
 
-    POST("device_register", V1 "/devices", ENROLL, api_device_register, IDEMPOTENT),
+    POST("device_register", V1 "/devices", ENROLL, api_device_register, IDEMPOTENT, AUDITED),
     GET("device_list", V1 "/devices", READER, api_device_list,
         .query = NAMES("limit", "cursor", "status", "label", "run", "dataset", "worker")),
     GET("device_get", V1 "/devices/{device}", READER | WORKER, api_device_get, .query = NULL),
     GET("device_task_list", V1 "/devices/{device}/tasks", READER | WORKER, api_device_tasks,
         .query = NAMES("limit", "cursor", "run", "type")),
-    PATCH("device_patch", V1 "/devices/{device}", WORKER, api_device_patch),
-    DELETE("device_revoke", V1 "/devices/{device}", ADMIN, api_device_revoke),
+    PATCH("device_patch", V1 "/devices/{device}", WORKER, api_device_patch, AUDITED),
+    DELETE("device_revoke", V1 "/devices/{device}", ADMIN, api_device_revoke, AUDITED),
     POST("device_heartbeat", V1 "/devices/{device}/heartbeat", WORKER, api_device_heartbeat, OPTIONAL),
     POST("device_claim", V1 "/devices/{device}/tasks:claim", WORKER, api_device_claim, OPTIONAL,
          .query = NAMES("wait"), .max_wait_s = LIMIT_WAIT_S),
@@ -98,21 +100,21 @@ const struct route api_routes[] = {
      .sink = &api_update_sink,
      .handler = api_task_update},
 
-    POST("experiment_create", V1 "/experiments", RUNNER, api_experiment_create, IDEMPOTENT),
+    POST("experiment_create", V1 "/experiments", RUNNER, api_experiment_create, IDEMPOTENT, AUDITED),
     GET("experiment_list", V1 "/experiments", READER, api_experiment_list, .query = PAGED),
     GET("experiment_get", V1 "/experiments/{experiment}", READER, api_experiment_get, .query = NULL),
-    PATCH("experiment_patch", V1 "/experiments/{experiment}", RUNNER, api_experiment_patch),
+    PATCH("experiment_patch", V1 "/experiments/{experiment}", RUNNER, api_experiment_patch, AUDITED),
 
-    POST("run_create", V1 "/runs", RUNNER, api_run_create, IDEMPOTENT),
+    POST("run_create", V1 "/runs", RUNNER, api_run_create, IDEMPOTENT, AUDITED),
     GET("run_list", V1 "/runs", READER, api_run_list,
         .query = NAMES("limit", "cursor", "experiment", "status", "sparkline")),
     GET("run_get", V1 "/runs/{run}", READER, api_run_get, .query = NULL),
     GET("run_spec", V1 "/runs/{run}/spec", READER, api_run_spec, .query = NULL),
-    POST("run_start", V1 "/runs/{run}/start", RUNNER, api_run_start, IDEMPOTENT, OPTIONAL),
-    POST("run_pause", V1 "/runs/{run}/pause", RUNNER, api_run_pause, IDEMPOTENT, OPTIONAL),
-    POST("run_resume", V1 "/runs/{run}/resume", RUNNER, api_run_resume, IDEMPOTENT, OPTIONAL),
-    POST("run_stop", V1 "/runs/{run}/stop", RUNNER, api_run_stop, IDEMPOTENT, OPTIONAL),
-    PATCH("run_config_patch", V1 "/runs/{run}/config", RUNNER, api_run_config),
+    POST("run_start", V1 "/runs/{run}/start", RUNNER, api_run_start, IDEMPOTENT, OPTIONAL, AUDITED),
+    POST("run_pause", V1 "/runs/{run}/pause", RUNNER, api_run_pause, IDEMPOTENT, OPTIONAL, AUDITED),
+    POST("run_resume", V1 "/runs/{run}/resume", RUNNER, api_run_resume, IDEMPOTENT, OPTIONAL, AUDITED),
+    POST("run_stop", V1 "/runs/{run}/stop", RUNNER, api_run_stop, IDEMPOTENT, OPTIONAL, AUDITED),
+    PATCH("run_config_patch", V1 "/runs/{run}/config", RUNNER, api_run_config, AUDITED),
 
     GET("round_list", V1 "/runs/{run}/rounds", READER, api_round_list, .query = PAGED),
     GET("round_get", V1 "/runs/{run}/rounds/{round}", READER, api_round_get, .query = NULL),
@@ -135,6 +137,7 @@ const struct route api_routes[] = {
      .method = HTTP_PUT,
      .path = V1 "/runs/{run}/models/{version}/weights",
      .roles = RUNNER,
+     .is_audited = true,
      .body = BODY_STREAM,
      .media_types = TENSORS,
      .sink = &api_weights_sink,

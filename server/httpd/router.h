@@ -60,6 +60,7 @@ struct route {
     const char *const *query; /* known query parameters, NULL-ended; NULL: none. Others are refused by name */
     bool ignores_unknown; /* unknown query parameters are ignored; handlers do the same with JSON fields */
     bool is_idempotent;   /* honours Idempotency-Key; read by the API */
+    bool is_audited;      /* what it does is put on record; read by the API */
     int max_wait_s;       /* long-poll: the most that ?wait= may ask for; 0: no long-poll */
     const struct body_sink_ops *sink; /* BODY_STREAM */
     route_handler *handler;

@@ -47,7 +47,8 @@
     Q(EVENTS_DOWN, EVENT, (O(id, LT)), (DESC(id)))                                                           \
     Q(EVENTS_OF_RUN, EVENT, (C(run_id, EQ) O(seq, GT)), (ASC(seq)))                                          \
     Q(METRICS, METRIC, (C(run_id, EQ) O(name, EQ) O(ordinal, EQ) O(round, GE)),                              \
-      (ASC(round) ASC(name) ASC(ordinal)))
+      (ASC(round) ASC(name) ASC(ordinal)))                                                                   \
+    Q(AUDIT, AUDIT, (O(token_id, EQ) O(id, LT)), (DESC(id)))
 
 enum query {
 #define Q(name, kind, conditions, order) QUERY_##name,

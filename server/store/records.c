@@ -47,6 +47,9 @@ static const struct record_column event_row_list[] = {EVENT_COLUMNS(COLUMN_T, CO
 #define THIS_ROW metric_row
 static const struct record_column metric_row_list[] = {METRIC_COLUMNS(COLUMN_T, COLUMN_I, COLUMN_R)};
 #undef THIS_ROW
+#define THIS_ROW audit_row
+static const struct record_column audit_row_list[] = {AUDIT_COLUMNS(COLUMN_T, COLUMN_I, COLUMN_R)};
+#undef THIS_ROW
 
 const struct record_type record_types[RECORD_COUNT] = {
 #define X(kind, row, table, columns, keys)                                                                   \

@@ -98,6 +98,11 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
 /* ordinal -1: aggregated over the round's devices. */
 #define METRIC_COLUMNS(T, I, R) T(run_id) I(round) T(name) I(ordinal) R(value) R(weight) I(at)
 
+/* Who did what. role: 0 for nobody (a login link). operation: the route's operation_id. object: where what was made is
+ * found. id: given by the store. */
+#define AUDIT_COLUMNS(T, I, R)                                                                               \
+    I(id) I(at) T(token_id) I(role) T(remote) T(request_id) T(operation) T(path) T(object)
+
 /* clang-format on */
 
 /* X(KIND, struct name, table name, COLUMNS, number of key columns) */
@@ -114,7 +119,8 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
     X(TOKEN, token_row, "token", TOKEN_COLUMNS, 1)                                                           \
     X(IDEMPOTENCY, idempotency_row, "idempotency", IDEMPOTENCY_COLUMNS, 1)                                   \
     X(EVENT, event_row, "event", EVENT_COLUMNS, 1)                                                           \
-    X(METRIC, metric_row, "metric", METRIC_COLUMNS, 4)
+    X(METRIC, metric_row, "metric", METRIC_COLUMNS, 4)                                                       \
+    X(AUDIT, audit_row, "audit", AUDIT_COLUMNS, 1)
 
 enum record_kind {
 #define X(kind, row, table, columns, keys) RECORD_##kind,
