@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -226,9 +227,19 @@ static int request_fd(const struct request *rq)
     return info ? info->connect_fd : -1;
 }
 
+/* Before its end a TLS client sends one last record, which nobody reads while the request is set aside: what
+ * tells then is that the other direction was shut. */
+static bool tls_client_gone(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+    return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
 bool request_client_gone(const struct request *rq)
 {
     char byte;
+    if (rq->loop->httpd->tls)
+        return tls_client_gone(request_fd(rq));
     ssize_t n = recv(request_fd(rq), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }

@@ -35,12 +35,12 @@ def small_spec(num_devices, **changes):
 
 class Device:
     def __init__(self, lab, ordinal, num_examples=4, dataset="hand"):
-        enroll = harness.Client(lab.url, lab.token("enrollment.token"))
+        enroll = harness.Client(lab.url, lab.token("enrollment.token"), lab.tls)
         reply = enroll.ok("POST", "/api/v1/devices", {
             "name": "hand-%d" % ordinal, "ordinal": ordinal, "dataset": dataset, "num_examples": num_examples,
             "num_test_examples": 1, "input": [2], "classes": 2})
         self.id, self.ordinal, self.num_examples = reply["device_id"], ordinal, num_examples
-        self.http = harness.Client(lab.url, reply["token"])
+        self.http = harness.Client(lab.url, reply["token"], lab.tls)
 
     def claim(self, wait=0):
         reply = self.http.post("/api/v1/devices/%s/tasks:claim?wait=%d" % (self.id, wait))

@@ -12,6 +12,7 @@ import warnings
 
 import harness
 import specs
+from device import Device, small_spec
 
 
 def cacert(folder):
@@ -158,6 +159,30 @@ def test_mistakes_are_told_with_the_line_that_works(lab):
         assert done.returncode == 2 and "http://" in done.stderr, done
     finally:
         plain.close()
+
+
+def test_a_client_that_leaves_waits_no_more(lab):
+    lab.init_tls()
+    lab.start_server()
+    waiters = lambda: int(next(line for line in lab.admin.get("/metrics").body.decode().splitlines()
+                               if line.startswith("fedlane_waiters ")).split()[1])
+    device = Device(lab, 0)
+    with socket.create_connection(("127.0.0.1", lab.port)) as plain, lab.tls.wrap_socket(plain, server_hostname="127.0.0.1") as s:
+        s.sendall(("POST /api/v1/devices/%s/tasks:claim?wait=60 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
+                   "Content-Length: 0\r\n\r\n" % (device.id, device.http.token)).encode())
+        harness.wait_for(lambda: waiters() == 1, "the claim to wait")
+        # A polite end: a last record, then the end of the stream.
+        s.setblocking(False)
+        try:
+            s.unwrap()
+        except (ssl.SSLWantReadError, OSError):
+            pass
+    # What wakes the claim must not give the task to nobody.
+    run = lab.submit(small_spec(1))
+    harness.wait_for(lambda: waiters() == 0, "nobody to wait")
+    tasks = lab.admin.ok("GET", "/api/v1/runs/%s/rounds/0/tasks" % run)["items"]
+    assert [t["status"] for t in tasks] == ["ready"], tasks
+    assert device.claim(10)["task_id"] == tasks[0]["id"]
 
 
 class Proxy:
