@@ -52,6 +52,7 @@ static enum err open_service(const struct options *o, struct service **out, stru
                                     .entropy = entropy_system(),
                                     .heartbeat_ms = (int64_t)(o->heartbeat_s * 1000),
                                     .data_dir = o->data_dir,
+                                    .auth_failures = o->auth_failures,
                                     .web_dir = o->web_dir};
     enum err e = data_dir_open(o->data_dir, &config.store, &config.blobs, fault);
     return e == ERR_OK ? service_open(&config, out, fault) : e;

@@ -23,6 +23,10 @@ static const struct option_row rows[] = {
      0},
     {"threads", 't', OPTION_INT, offsetof(struct options, threads), "N",
      "threads that serve requests (default: one per core, at most 4)", "FEDLANE_THREADS", 1, 64},
+    {"auth-failures", 0, OPTION_INT, offsetof(struct options, auth_failures), "N",
+     "failures to show a good token that one address may have at once; one a second is forgotten (default "
+     "60)",
+     "FEDLANE_AUTH_FAILURES", 1, 1e9},
     {"heartbeat-s", 0, OPTION_DOUBLE, offsetof(struct options, heartbeat_s), "SECONDS",
      "how often workers report; silent for 3 of them they are suspect, for 12 offline (default 10)",
      "FEDLANE_HEARTBEAT_S", 0.05, 3600},

@@ -46,6 +46,7 @@ static enum err assemble(struct service *s, const struct service_config *config,
                                    .waiters = s->waiters,
                                    .heartbeat_ms = config->heartbeat_ms,
                                    .data_dir = config->data_dir,
+                                   .auth_failures = config->auth_failures,
                                    .web_dir = config->web_dir};
     if ((e = api_new(&api, &s->api)) != ERR_OK)
         return e;

@@ -18,8 +18,9 @@ struct service_config {
     struct clock clock;
     struct entropy entropy;
     int64_t heartbeat_ms;
-    const char *data_dir; /* where login links are; NULL: none are taken */
-    const char *web_dir;  /* in place of the dashboard that is built in; may be NULL */
+    const char *data_dir;  /* where login links are; NULL: none are taken */
+    int64_t auth_failures; /* struct api_config */
+    const char *web_dir;   /* in place of the dashboard that is built in; may be NULL */
 };
 
 /* Takes up what a former process left. Nothing moves by itself yet. */

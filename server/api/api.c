@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "server/api/arch_cache.h"
+#include "server/api/auth_limit.h"
 #include "server/api/caller.h"
 #include "server/api/context.h"
 #include "server/api/observe.h"
@@ -25,6 +26,9 @@ enum err api_new(const struct api_config *config, struct api **out)
     enum err e = arch_cache_new(&api->archs);
     if (e == ERR_OK)
         e = observations_new(api_routes, api_num_routes, &api->observed);
+    if (e == ERR_OK)
+        e = auth_limit_new(config->auth_failures ? config->auth_failures : DEFAULT_AUTH_FAILURES,
+                           &api->auth_limit);
     if (e != ERR_OK)
         api_free(api);
     else
@@ -36,6 +40,7 @@ void api_free(struct api *api)
 {
     if (!api)
         return;
+    auth_limit_free(api->auth_limit);
     observations_free(api->observed);
     arch_cache_free(api->archs);
     free(api);

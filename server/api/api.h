@@ -20,9 +20,10 @@ struct api_config {
     struct core *core;
     struct clock clock;
     struct waiters *waiters;
-    int64_t heartbeat_ms; /* told to workers as next_heartbeat_s */
-    const char *data_dir; /* where login links are; NULL: none are taken */
-    const char *web_dir;  /* the dashboard's files are read from there; NULL: the built-in ones */
+    int64_t heartbeat_ms;  /* told to workers as next_heartbeat_s */
+    const char *data_dir;  /* where login links are; NULL: none are taken */
+    int64_t auth_failures; /* of one address at once; one a second is forgotten. 0: DEFAULT_AUTH_FAILURES */
+    const char *web_dir;   /* the dashboard's files are read from there; NULL: the built-in ones */
 };
 
 enum err api_new(const struct api_config *config, struct api **out) MUST_CHECK;

@@ -3,6 +3,7 @@
 #include "common/base/buf.h"
 #include "common/base/str.h"
 #include "common/crypto/token.h"
+#include "server/api/auth_limit.h"
 #include "server/api/caller.h"
 #include "server/api/context.h"
 #include "server/core/names.h"
@@ -108,6 +109,17 @@ static enum err check_role(const struct route *route, const struct token_row *t,
                      token_role_name(t->role), roles);
 }
 
+enum err api_auth_failed(struct api *api, const struct request *rq, enum err e, struct fault *fault)
+{
+    if (err_http_status(e) != 401 ||
+        auth_limit_failed(api->auth_limit, request_remote(rq), clock_now_ms(&api->clock)))
+        return e;
+    return fault_set(
+        fault, ERR_RATE_LIMITED, NULL,
+        "Too many requests of your address came without a good token. Correct the token, wait some "
+        "seconds, and try again; who shows a good one is answered all the time.");
+}
+
 enum err api_authenticate(void *ctx, struct request *rq, const struct route *route, struct fault *fault)
 {
     struct api *api = ctx;
@@ -116,7 +128,7 @@ enum err api_authenticate(void *ctx, struct request *rq, const struct route *rou
     const char *secret = NULL;
     enum err e = bearer(rq, &secret, fault);
     if (e != ERR_OK)
-        return e;
+        return api_auth_failed(api, rq, e, fault);
     char sha256[SHA256_HEX_SIZE];
     if ((e = token_hash(secret, sha256)) != ERR_OK)
         return api_failure(fault, e);
@@ -124,7 +136,7 @@ enum err api_authenticate(void *ctx, struct request *rq, const struct route *rou
     if ((e = api->store->ops->read(api->store, find_token, &look)) != ERR_OK)
         return api_failure(fault, e);
     if ((e = check_token(look.row, clock_now_ms(&api->clock), fault)) != ERR_OK)
-        return e;
+        return api_auth_failed(api, rq, e, fault);
     if ((e = check_role(route, look.row, fault)) != ERR_OK)
         return e;
     struct caller *c = arena_alloc(look.arena, sizeof *c);

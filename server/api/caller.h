@@ -17,6 +17,10 @@ struct caller {
 /* The authenticate hook: token to caller, role against the row, and for a worker the path's worker, device or
  * task against its own. */
 enum err api_authenticate(void *ctx, struct request *rq, const struct route *route, struct fault *fault);
+/* For who failed to show a good token or code, with `fault` set: `e`, or ERR_RATE_LIMITED where that address
+ * did so too often of late. */
+enum err api_auth_failed(struct api *api, const struct request *rq, enum err e,
+                         struct fault *fault) MUST_CHECK;
 /* Of an authenticated request; on a route that needs no token, nobody (role 0). Never NULL. */
 const struct caller *api_caller(const struct request *rq);
 /* Whether that token lets anybody in now, for a reply that goes on long after it was checked: its row may

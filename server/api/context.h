@@ -10,6 +10,7 @@
 #include "server/httpd/request.h"
 
 struct arch_cache;
+struct auth_limit;
 struct observations;
 
 struct api {
@@ -23,6 +24,7 @@ struct api {
     _Atomic(const struct httpd *) httpd;
     struct arch_cache *archs;
     struct observations *observed;
+    struct auth_limit *auth_limit;
 };
 
 /* Returns `e`. Where the fault does not say anything yet, says what such an error means to the caller. */

@@ -7,6 +7,7 @@ libfedlane_api_a_SOURCES = \
 	server/api/arch_cache.c \
 	server/api/arch_cache.h \
 	server/api/audit.c server/api/audit.h \
+	server/api/auth_limit.c server/api/auth_limit.h \
 	server/api/auth.c \
 	server/api/caller.h \
 	server/api/canonical.c \

@@ -1,5 +1,6 @@
 /* POST /login: the code of a login link becomes a token. */
 #include "common/json/json_spec.h"
+#include "server/api/caller.h"
 #include "server/api/fields.h"
 #include "server/api/handlers.h"
 #include "server/api/login_code.h"
@@ -83,7 +84,7 @@ enum err api_login(void *ctx, struct request *rq, struct fault *fault)
         e = reply_header(rq, "Cache-Control", "no-store");
     int64_t now_ms = clock_now_ms(&api->clock);
     if (e == ERR_OK)
-        e = login_code_find(api->data_dir, body.code, now_ms, &grant, fault);
+        e = api_auth_failed(api, rq, login_code_find(api->data_dir, body.code, now_ms, &grant, fault), fault);
     if (e == ERR_OK)
         e = token_new(m->secret, m->secret_sha256);
     if (e == ERR_OK)

@@ -28,6 +28,7 @@ void lab_start(struct lab *lab)
                                     .entropy = entropy_system(),
                                     .heartbeat_ms = 1000,
                                     .data_dir = lab->dir,
+                                    .auth_failures = lab->auth_failures ? lab->auth_failures : INT32_MAX,
                                     .web_dir = lab->web_dir};
     char path[96];
     (void)snprintf(path, sizeof path, "%s/fedlane.db", lab->dir);
@@ -62,6 +63,7 @@ static void make_token(struct lab *lab, const char *name, int64_t role, char out
 void lab_open(struct lab *lab)
 {
     lab->web_dir = NULL;
+    lab->auth_failures = 0;
     (void)snprintf(lab->dir, sizeof lab->dir, "/tmp/fedlane-api-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(lab->dir));
     lab_start(lab);

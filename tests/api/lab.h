@@ -15,7 +15,8 @@ struct lab {
     struct service *service;
     uint16_t port;
     char dir[64];
-    const char *web_dir; /* in force from lab_start() on; NULL at first */
+    int64_t auth_failures; /* the same; 0: as many as come */
+    const char *web_dir;   /* in force from lab_start() on; NULL at first */
     char admin[TOKEN_SIZE], runner[TOKEN_SIZE], viewer[TOKEN_SIZE], enrollment[TOKEN_SIZE];
 };
 

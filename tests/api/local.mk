@@ -17,6 +17,7 @@ API_TESTS = \
 	tests/bin/test_api_work \
 	tests/bin/test_api_sparkline \
 	tests/bin/test_lttb \
+	tests/bin/test_auth_limit \
 	tests/bin/test_options \
 	tests/bin/test_data_dir
 check_PROGRAMS += $(API_TESTS)
@@ -92,6 +93,10 @@ tests_bin_test_api_sparkline_LDADD = $(API_TEST_LIBS)
 tests_bin_test_lttb_SOURCES = tests/unit/api/test_lttb.c tests/support/unit.h
 tests_bin_test_lttb_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_lttb_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_auth_limit_SOURCES = tests/unit/api/test_auth_limit.c tests/support/unit.h
+tests_bin_test_auth_limit_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_auth_limit_LDADD = $(API_TEST_LIBS)
 
 tests_bin_test_options_SOURCES = tests/unit/server/test_options.c tests/support/unit.h
 tests_bin_test_options_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

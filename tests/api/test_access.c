@@ -284,6 +284,26 @@ START_TEST(test_no_reply_shows_secrets)
 }
 END_TEST
 
+START_TEST(test_who_fails_too_often_waits_and_nobody_else)
+{
+    struct lab lab;
+    lab_open(&lab);
+    lab_stop(&lab);
+    lab.auth_failures = 60;
+    lab_start(&lab);
+    for (int i = 0; i < 60; i++)
+        lab_refused(&lab, i % 2 ? "garbage" : NULL, "GET", "/api/v1/runs", NULL, 401, "unauthorized", NULL);
+    struct http_answer a = lab_do(&lab, "garbage", "GET", "/api/v1/runs", NULL, NULL);
+    ck_assert_ptr_nonnull(http_answer_field(&a, "Retry-After"));
+    answer_is_problem(&a, 429, "rate_limited", NULL);
+    lab_refused(&lab, NULL, "POST", "/api/v1/login", "{\"code\":\"guess\"}", 429, "rate_limited", NULL);
+    json_decref(lab_ok(&lab, lab.viewer, "GET", "/api/v1/runs", NULL));
+    lab_clock_add(2000);
+    lab_refused(&lab, "garbage", "GET", "/api/v1/runs", NULL, 401, "unauthorized", NULL);
+    lab_close(&lab);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {test_every_row_wants_a_token,
@@ -295,6 +315,7 @@ int main(void)
                                   test_expired_tokens,
                                   test_a_replaced_worker_is_busy,
                                   test_refused_before_the_body,
+                                  test_who_fails_too_often_waits_and_nobody_else,
                                   test_no_reply_shows_secrets};
     return unit_run("access", tests, sizeof tests / sizeof tests[0]);
 }

@@ -20,7 +20,7 @@ def who_may(method, path):
     path = path.replace("/api/v1", "", 1)
     if path in ("/strategies", "/tokens/self"):
         return set(ROLES)
-    if path.startswith("/tokens") or (method == "DELETE" and path in ("/workers/{worker}", "/devices/{device}")):
+    if path.startswith(("/tokens", "/audit")) or (method == "DELETE" and path in ("/workers/{worker}", "/devices/{device}")):
         return {"admin"}
     if (method, path) in (("POST", "/workers"), ("POST", "/devices")):
         return {"admin", "enrollment"}
@@ -36,7 +36,7 @@ class Walk:
 
     def __init__(self, lab):
         # No heartbeat is missed within this test, so what the devices look like changes only by a request.
-        lab.start_server("--heartbeat-s", "600", "--log-level", "debug")
+        lab.start_server("--heartbeat-s", "600", "--log-level", "debug", "--auth-failures", "1000000")
         self.lab, self.admin, self.secrets, self.replies = lab, lab.admin, [lab.admin.token], []
         self.document = self.admin.ok("GET", "/api/v1/openapi.json")
         self.connection = http.client.HTTPConnection("127.0.0.1", lab.port, timeout=harness.TIMEOUT_S)
