@@ -150,6 +150,8 @@ enum err cmd_token_create(struct cli *cli)
     if (!body || (o->expires_days > 0 &&
                   json_object_set_new(body, "expires_in_s", json_integer(o->expires_days * 24 * 3600)) != 0))
         e = ERR_NO_MEMORY;
+    if (!e && o->max_uses > 0 && json_object_set_new(body, "max_uses", json_integer(o->max_uses)) != 0)
+        e = ERR_NO_MEMORY;
     if (!e)
         e = rest_post(cli, path.data, body, cli->options.idempotency_key, &reply);
     /* The token alone on standard output, so that it can go straight into a file. */

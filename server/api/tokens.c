@@ -21,6 +21,10 @@ static struct obj token_obj(const struct token_row *t)
     obj_time(&o, "expires_at", t->expires_at);
     obj_time(&o, "revoked_at", t->revoked_at);
     obj_text_or_null(&o, "revoked_reason", t->revoked_reason);
+    if (t->role == ROLE_ENROLLMENT) {
+        obj_int_or_null(&o, "max_uses", t->max_uses ? t->max_uses : -1);
+        obj_int(&o, "uses", t->uses);
+    }
     return o;
 }
 
@@ -33,7 +37,7 @@ struct token_body {
     const char *name;
     int role;
     const char *expires_at;
-    int64_t expires_in_s;
+    int64_t expires_in_s, max_uses;
 };
 
 static const struct json_field token_fields[] = {
@@ -41,6 +45,8 @@ static const struct json_field token_fields[] = {
     JSON_FIELD(struct token_body, role, JSON_FIELD_CHOICE, .is_required = true, .choices = roles),
     JSON_FIELD(struct token_body, expires_at, JSON_FIELD_TEXT, .min = 1, .max = 40, .allow_null = true),
     JSON_FIELD(struct token_body, expires_in_s, JSON_FIELD_INT, .min = 1, .max = MAX_EXPIRES_S,
+               .allow_null = true),
+    JSON_FIELD(struct token_body, max_uses, JSON_FIELD_INT, .min = 1, .max = LIMIT_DEVICES_PER_RUN,
                .allow_null = true),
 };
 
@@ -107,6 +113,7 @@ enum err api_token_create(void *ctx, struct request *rq, struct fault *fault)
         return e;
     op->name = body.name;
     op->role = role_values[body.role];
+    op->max_uses = body.max_uses;
     op->token_sha256 = m->secret_sha256;
     m->fn = op_token_create;
     m->status = 201;

@@ -205,6 +205,8 @@ enum err op_device_register(struct store_txn *txn, void *arg)
     if (!e)
         e = register_again(&w, a, &spec, &is_repeat);
     if (!e && !is_repeat)
+        e = token_use(&w);
+    if (!e && !is_repeat)
         e = device_insert(&w, "", &spec, &a->out);
     if (e || is_repeat)
         return e;

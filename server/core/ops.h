@@ -124,6 +124,7 @@ struct op_token_create {
     int64_t role; /* enum token_role: one */
     const char *token_sha256;
     int64_t expires_at; /* 0: never */
+    int64_t max_uses;   /* ROLE_ENROLLMENT: workers and devices it may admit; 0: any number */
     const char *id;     /* NULL: a new one; else ERR_CONFLICT where there is or was a token of this id */
     struct token_row out;
 };

@@ -45,6 +45,25 @@ enum err token_insert(struct work *w, struct token_row *row)
     return e ? e : store_insert(w->txn, RECORD_TOKEN, row);
 }
 
+enum err token_use(struct work *w)
+{
+    struct token_row row;
+    record_init(RECORD_TOKEN, &row);
+    row.id = w->caller;
+    if (!*w->caller)
+        return ERR_OK; /* `fedlane simulate` has no tokens */
+    enum err e = store_get(w->txn, RECORD_TOKEN, w->arena, &row);
+    if (e || !row.max_uses)
+        return e;
+    if (row.uses >= row.max_uses)
+        return fault_set(
+            w->fault, ERR_FORBIDDEN, NULL,
+            "this enrollment token has admitted %lld of %lld: ask the server's administrator for another",
+            (long long)row.uses, (long long)row.max_uses);
+    row.uses++;
+    return store_update(w->txn, RECORD_TOKEN, &row);
+}
+
 enum err token_end(struct work *w, struct token_row *row, const char *reason)
 {
     if (row->revoked_at)
@@ -85,6 +104,8 @@ enum err op_token_create(struct store_txn *txn, void *arg)
                          "must be \"admin\", \"operator\", \"viewer\", \"worker\" or \"enrollment\"");
     if (strlen(a->name) > LIMIT_NAME)
         return fault_set(w.fault, ERR_INVALID_FIELD, "name", "must have at most %d bytes", LIMIT_NAME);
+    if (a->max_uses && a->role != ROLE_ENROLLMENT)
+        return fault_set(w.fault, ERR_INVALID_FIELD, "max_uses", "is for tokens of the role enrollment only");
     if (a->expires_at && a->expires_at <= w.now_ms)
         return fault_set(w.fault, ERR_INVALID_FIELD, "expires_at", "must lie in the future");
     record_init(RECORD_TOKEN, &a->out);
@@ -93,6 +114,7 @@ enum err op_token_create(struct store_txn *txn, void *arg)
     a->out.role = a->role;
     a->out.sha256 = a->token_sha256;
     a->out.expires_at = a->expires_at;
+    a->out.max_uses = a->max_uses;
     return token_insert(&w, &a->out);
 }
 

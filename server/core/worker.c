@@ -208,6 +208,8 @@ enum err op_worker_register(struct store_txn *txn, void *arg)
                                  JSON_REFUSE_UNKNOWN, "", w.arena, &en.spec, w.fault);
     if (!e)
         e = worker_row_set(&en);
+    if (!e && !en.is_return)
+        e = token_use(&w);
     if (!e)
         e = token_set(&en);
     if (!e)

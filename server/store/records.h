@@ -84,10 +84,11 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
     T(id) T(name) T(instance_id) T(version) T(capabilities) T(resources) I(last_seen_at) I(revoked_at)       \
     I(created_at)
 
-/* worker_id or device_id: whose token it is, for ROLE_WORKER. */
+/* worker_id or device_id: whose token it is, for ROLE_WORKER. max_uses, uses: for ROLE_ENROLLMENT, how many workers and
+ * devices it may admit (0: any number) and has admitted. */
 #define TOKEN_COLUMNS(T, I, R)                                                                               \
     T(id) T(name) I(role) T(sha256) T(worker_id) T(device_id) T(created_by) I(created_at) I(expires_at)      \
-    I(revoked_at) T(revoked_reason)
+    I(revoked_at) T(revoked_reason) I(max_uses) I(uses)
 
 /* id: SHA-256 of caller, route and key. */
 #define IDEMPOTENCY_COLUMNS(T, I, R) T(id) T(body_sha256) I(status) T(reply) T(object_id) I(created_at)

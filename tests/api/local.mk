@@ -3,6 +3,7 @@ API_TESTS = \
 	tests/bin/test_route_table \
 	tests/bin/test_api_access \
 	tests/bin/test_api_audit \
+	tests/bin/test_api_enrollment \
 	tests/bin/test_api_dashboard \
 	tests/bin/test_api_diverged \
 	tests/bin/test_api_history \
@@ -37,6 +38,10 @@ tests_bin_test_api_access_LDADD = $(API_TEST_LIBS)
 tests_bin_test_api_audit_SOURCES = tests/api/test_audit.c $(API_LAB)
 tests_bin_test_api_audit_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_api_audit_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_enrollment_SOURCES = tests/api/test_enrollment.c $(API_LAB)
+tests_bin_test_api_enrollment_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_enrollment_LDADD = $(API_TEST_LIBS)
 
 tests_bin_test_api_dashboard_SOURCES = tests/api/test_dashboard.c $(API_LAB)
 tests_bin_test_api_dashboard_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
