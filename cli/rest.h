@@ -12,7 +12,8 @@
 #define rest_path(path, ...) rest_path_of((path), (const char *const[]){__VA_ARGS__, NULL})
 enum err rest_path_of(struct buf *path, const char *const *segments) MUST_CHECK;
 
-/* The client, made on first use from --server, --token-file, FEDLANE_TOKEN and --cacert, --cert, --key. Borrowed. */
+/* The client, made on first use from --server, --token-file, FEDLANE_TOKEN and --cacert, --cert, --key.
+ * Borrowed. */
 enum err rest_client(struct cli *cli, struct http_client **out) MUST_CHECK;
 /* A request with a reply in memory. Adds to a fault of authentication what to do about it. */
 enum err rest_request(struct cli *cli, const struct http_request *request,

@@ -38,7 +38,7 @@
 #define LIMIT_EVENTS_PAGE        1000
 #define LIMIT_PATH_PARAMS        8
 #define LIMIT_QUERY_PARAMS       32
-#define DEFAULT_AUTH_FAILURES      60 /* of one address at once; one a second is forgotten */
+#define DEFAULT_AUTH_FAILURES    60 /* of one address at once; one a second is forgotten */
 #define LIMIT_URL                (4 * KIB)
 #define LIMIT_CONNECTION_MEMORY  (16 * KIB) /* request line and headers of one connection */
 #define LIMIT_CONNECTIONS        20000

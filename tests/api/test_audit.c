@@ -145,9 +145,9 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {
-        test_a_row_says_who_did_what, test_what_changed_nothing_leaves_no_row,
-        test_the_work_of_devices_leaves_no_row, test_pages_go_back_in_time_and_survive_a_restart,
-        test_every_route_that_changes_something_is_audited};
+    const TTest *const tests[] = {test_a_row_says_who_did_what, test_what_changed_nothing_leaves_no_row,
+                                  test_the_work_of_devices_leaves_no_row,
+                                  test_pages_go_back_in_time_and_survive_a_restart,
+                                  test_every_route_that_changes_something_is_audited};
     return unit_run("api_audit", tests, sizeof tests / sizeof tests[0]);
 }
