@@ -35,12 +35,13 @@ static void raise_open_files(void)
 }
 
 /* Blocked in every thread that is made from here on; main waits for them. */
-static void take_signals(sigset_t *out)
+static void take_signals(bool has_certificates, sigset_t *out)
 {
     sigemptyset(out);
     sigaddset(out, SIGTERM);
     sigaddset(out, SIGINT);
-    sigaddset(out, SIGHUP);
+    if (has_certificates) /* to read anew; else a terminal that closes does what it does to others */
+        sigaddset(out, SIGHUP);
     pthread_sigmask(SIG_BLOCK, out, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a full disk to us: 507, not death */
@@ -72,9 +73,7 @@ static enum err start(const struct options *o, struct service *s, struct fault *
 static void reload(struct service *s, const struct options *o)
 {
     struct fault fault = FAULT_NONE;
-    if (!o->tls_cert)
-        log_info("server", "SIGHUP: there are no certificates to read anew");
-    else if (service_reload_tls(s, &fault) == ERR_OK)
+    if (service_reload_tls(s, &fault) == ERR_OK)
         log_info("server", "SIGHUP: new connections get the certificate that is now in %s", o->tls_cert);
     else
         log_error("server", "SIGHUP: the certificates stay as they were: %s", fault.detail);
@@ -98,7 +97,7 @@ static int serve(const struct options *o)
     struct fault fault = FAULT_NONE;
     struct service *s = NULL;
     sigset_t signals;
-    take_signals(&signals);
+    take_signals(o->tls_cert, &signals);
     enum err e = open_service(o, &s, &fault);
     if (e == ERR_OK && (e = start(o, s, &fault)) != ERR_OK)
         service_stop(s, 0);
