@@ -28,7 +28,7 @@ WORKERS = (
     ("laptop", "25-29", ("--slowdown", "100")),
 )
 SLOW = range(25, 30)
-ROUNDS, LONG_ROUNDS, LONG_SHOWN = 80, 1500, 1000
+ROUNDS, LONG_ROUNDS, LONG_SHOWN = 80, 5000, 1000
 ASLEEP = ((22, 24), (51, 52))  # rounds in which the laptop's lid is closed: its devices are late
 
 # Name, strategy.
