@@ -92,6 +92,10 @@ static enum err issue(const char *dir, const char *file, const struct certificat
     enum err e = pair_of(dir, file, &p, fault);
     if (e != ERR_OK)
         return e;
+    if (is_there(&p) && (access(p.cert, F_OK) != 0 || access(p.key, F_OK) != 0))
+        return fault_set(fault, ERR_CONFLICT, "out",
+                         "Only one of %.300s and its .key is there: remove it, and both are made anew.",
+                         p.cert);
     if (is_there(&p)) {
         printf("kept  %s  (remove it and its .key to have it made anew)\n", p.cert);
         return ERR_OK;

@@ -163,18 +163,18 @@ static enum err cannot(struct fault *fault, const char *what, const char *path, 
                      strerror(error));
 }
 
-static enum err create(const char *path, mode_t mode, FILE **out, struct fault *fault)
+/* NULL: it cannot be made, *out_err says why. */
+static FILE *create(const char *path, mode_t mode, enum err *out_err, struct fault *fault)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!f) {
-        int error = errno;
-        if (fd >= 0)
-            (void)close(fd);
-        return cannot(fault, "make", path, error);
-    }
-    *out = f;
-    return ERR_OK;
+    int error = errno;
+    if (f)
+        return f;
+    if (fd >= 0)
+        (void)close(fd);
+    *out_err = cannot(fault, "make", path, error);
+    return NULL;
 }
 
 static enum err finish(FILE *f, bool is_written, const char *path, struct fault *fault)
@@ -188,20 +188,35 @@ static enum err finish(FILE *f, bool is_written, const char *path, struct fault 
     return is_safe ? ERR_OK : cannot(fault, "write", path, error);
 }
 
+static enum err write_certificate(const struct certificate *c, const char *path, struct fault *fault)
+{
+    enum err e = ERR_OK;
+    FILE *f = create(path, 0644, &e, fault);
+    if (!f)
+        return e;
+    e = finish(f, PEM_write_X509(f, c->x509) == 1, path, fault);
+    if (e != ERR_OK)
+        (void)unlink(path);
+    return e;
+}
+
+static enum err write_key(const struct certificate *c, const char *path, struct fault *fault)
+{
+    enum err e = ERR_OK;
+    FILE *f = create(path, 0600, &e, fault);
+    if (!f)
+        return e;
+    e = finish(f, PEM_write_PrivateKey(f, c->key, NULL, NULL, 0, NULL, NULL) == 1, path, fault);
+    if (e != ERR_OK)
+        (void)unlink(path);
+    return e;
+}
+
 enum err certificate_write(const struct certificate *c, const char *cert_path, const char *key_path,
                            struct fault *fault)
 {
-    FILE *f;
-    enum err e = create(cert_path, 0644, &f, fault);
-    if (e != ERR_OK)
-        return e;
-    e = finish(f, PEM_write_X509(f, c->x509) == 1, cert_path, fault);
-    if (e == ERR_OK && (e = create(key_path, 0600, &f, fault)) == ERR_OK) {
-        e = finish(f, PEM_write_PrivateKey(f, c->key, NULL, NULL, 0, NULL, NULL) == 1, key_path, fault);
-        if (e != ERR_OK)
-            (void)unlink(key_path);
-    }
-    if (e != ERR_OK)
+    enum err e = write_certificate(c, cert_path, fault);
+    if (e == ERR_OK && (e = write_key(c, key_path, fault)) != ERR_OK)
         (void)unlink(cert_path);
     return e;
 }
