@@ -6,6 +6,7 @@ HTTPD_TESTS = \
 	tests/bin/test_httpd_wait \
 	tests/bin/test_httpd_events \
 	tests/bin/test_httpd_lifecycle \
+	tests/bin/test_httpd_load \
 	tests/bin/test_httpd_parts \
 	tests/bin/test_httpd_torture
 check_PROGRAMS += $(HTTPD_TESTS)
@@ -40,6 +41,10 @@ tests_bin_test_httpd_events_LDADD = $(HTTPD_TEST_LIBS)
 tests_bin_test_httpd_lifecycle_SOURCES = tests/unit/httpd/test_lifecycle.c $(HTTPD_FIXTURE)
 tests_bin_test_httpd_lifecycle_CFLAGS = $(HTTPD_TEST_CFLAGS)
 tests_bin_test_httpd_lifecycle_LDADD = $(HTTPD_TEST_LIBS)
+
+tests_bin_test_httpd_load_SOURCES = tests/unit/httpd/test_load.c $(HTTPD_FIXTURE)
+tests_bin_test_httpd_load_CFLAGS = $(HTTPD_TEST_CFLAGS)
+tests_bin_test_httpd_load_LDADD = libfedlane-load.a -lssl $(HTTPD_TEST_LIBS)
 
 tests_bin_test_httpd_parts_SOURCES = tests/unit/httpd/test_parts.c tests/support/unit.h
 tests_bin_test_httpd_parts_CFLAGS = $(HTTPD_TEST_CFLAGS)

@@ -1,0 +1,496 @@
+#include "bench/load_client.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <openssl/ssl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+#include "bench/load_link.h"
+#include "common/base/buf.h"
+#include "common/base/clock.h"
+#include "common/base/limits.h"
+
+#define MAX_HEAD     (16 * KIB)
+#define SCRATCH      (256 * KIB)
+#define MAX_EVENTS   512
+#define FILL_PIECES  16
+#define EARLY_ENOUGH 20000 /* ns: sooner than this a request that falls due is sent at once */
+
+enum state { RESTING, BUSY };
+
+struct connection {
+    struct load_link link;
+    enum state state;
+    bool wants_out;
+    struct load_request request;
+    uint64_t sent, to_send;
+    int64_t since_ns;
+    struct buf in;         /* the head, then what is kept of the body */
+    size_t head_size;      /* 0: the head is not complete */
+    uint64_t content_left; /* of the body */
+    struct load_answer answer;
+    size_t next_resting; /* index + 1 */
+};
+
+struct load {
+    struct load_config config;
+    struct sockaddr_in to;
+    SSL_CTX *tls;
+    int epoll_fd;
+    struct connection *connections;
+    size_t resting_head, resting_tail; /* index + 1; open loop only: those that wait for a request */
+    int64_t rate_since_ns;
+    uint64_t num_due; /* that were given to a connection since */
+    bool is_stopped, is_draining;
+    struct load_stats stats;
+    char *scratch;
+};
+
+/* A measurement that cannot go on has no result. */
+static _Noreturn void die(const char *fmt, ...) PRINTF_LIKE(1, 2);
+static _Noreturn void die(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    (void)fputs("load client: ", stderr);
+    (void)vfprintf(stderr, fmt, ap);
+    (void)fputc('\n', stderr);
+    va_end(ap);
+    exit(EXIT_FAILURE);
+}
+
+/* --- a request's bytes --- */
+
+static void piece_add(struct iovec *pieces, int *count, const void *bytes, size_t size, uint64_t *skip)
+{
+    if (*skip >= size) {
+        *skip -= size;
+        return;
+    }
+    pieces[(*count)++] =
+        (struct iovec){.iov_base = (char *)(uintptr_t)bytes + *skip, .iov_len = size - (size_t)*skip};
+    *skip = 0;
+}
+
+/* What comes after the first `skip` bytes, or the next FILL_PIECES of it. */
+static int pieces_from(const struct load_request *r, uint64_t skip, struct iovec *pieces)
+{
+    int count = 0;
+    piece_add(pieces, &count, r->head, r->head_size, &skip);
+    piece_add(pieces, &count, r->body, r->body_size, &skip);
+    for (int i = 0; i < FILL_PIECES && skip < r->fill_total; i++) {
+        size_t at = (size_t)(skip % r->fill_size), n = r->fill_size - at;
+        n = n < r->fill_total - skip ? n : (size_t)(r->fill_total - skip);
+        pieces[count++] = (struct iovec){.iov_base = (char *)(uintptr_t)r->fill + at, .iov_len = n};
+        skip += n;
+    }
+    return count;
+}
+
+/* --- connections --- */
+
+static size_t index_of(const struct load *l, const struct connection *c)
+{
+    return (size_t)(c - l->connections);
+}
+
+static void watch(struct load *l, struct connection *c, int what)
+{
+    struct epoll_event event = {.events = EPOLLIN | (c->wants_out ? (uint32_t)EPOLLOUT : 0), .data.ptr = c};
+    if (epoll_ctl(l->epoll_fd, what, c->link.fd, &event))
+        die("epoll_ctl: %s", strerror(errno));
+}
+
+static bool connection_open(struct load *l, struct connection *c)
+{
+    size_t n = l->config.num_sources ? l->config.num_sources : 1;
+    struct sockaddr_in from = {.sin_family = AF_INET};
+    from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + (uint32_t)(index_of(l, c) % n));
+    if (!link_open(&c->link, &l->to, &from, l->tls))
+        return false;
+    c->wants_out = false;
+    watch(l, c, EPOLL_CTL_ADD);
+    return true;
+}
+
+static void rest(struct load *l, struct connection *c)
+{
+    c->state = RESTING;
+    c->next_resting = 0;
+    if (l->config.rate <= 0)
+        return;
+    size_t me = index_of(l, c) + 1;
+    if (l->resting_tail)
+        l->connections[l->resting_tail - 1].next_resting = me;
+    else
+        l->resting_head = me;
+    l->resting_tail = me;
+}
+
+static struct connection *resting_take(struct load *l)
+{
+    struct connection *c = &l->connections[l->resting_head - 1];
+    l->resting_head = c->next_resting;
+    if (!l->resting_head)
+        l->resting_tail = 0;
+    return c;
+}
+
+/* False: the connection has nothing to ask for. */
+static bool begin_request(struct load *l, struct connection *c, int64_t since_ns)
+{
+    c->request = (struct load_request){.head = NULL};
+    if (!l->config.next(l->config.ctx, index_of(l, c), &c->request))
+        return false;
+    c->state = BUSY;
+    c->since_ns = since_ns;
+    c->sent = 0;
+    c->to_send = c->request.head_size + c->request.body_size + c->request.fill_total;
+    buf_clear(&c->in);
+    c->head_size = 0;
+    c->answer = (struct load_answer){.status = 0};
+    l->stats.num_sent++;
+    l->stats.in_flight++;
+    return true;
+}
+
+static void end_request(struct load *l, struct connection *c, bool has_ended)
+{
+    c->answer.latency_ns = mono_ns() - c->since_ns;
+    c->answer.head = c->head_size ? c->in.data : "";
+    c->answer.body = c->head_size ? c->in.data + c->head_size : "";
+    c->answer.body_size = c->head_size ? c->in.len - c->head_size : 0;
+    if (has_ended) {
+        c->answer.status = 0;
+        l->stats.num_ended++;
+    }
+    if (has_ended || c->sent < c->to_send) /* after an answer in the middle of a body nothing else can come */
+        link_close(&c->link);
+    l->stats.in_flight--;
+    l->stats.num_answered++;
+    rest(l, c);
+    if (l->config.done)
+        l->config.done(l->config.ctx, index_of(l, c), &c->answer);
+}
+
+/* False: the connection ended. */
+static bool send_more(struct load *l, struct connection *c)
+{
+    struct iovec pieces[2 + FILL_PIECES];
+    bool was_blocked = c->wants_out;
+    c->wants_out = false;
+    while (c->sent < c->to_send) {
+        ssize_t n = link_send(&c->link, pieces, pieces_from(&c->request, c->sent, pieces));
+        if (n == LINK_ENDED)
+            return false;
+        if (n == LINK_BLOCKED) {
+            c->wants_out = true;
+            break;
+        }
+        c->sent += (uint64_t)n;
+    }
+    if (c->wants_out != was_blocked)
+        watch(l, c, EPOLL_CTL_MOD);
+    return true;
+}
+
+/* --- answers --- */
+
+static void must_append(struct buf *b, const char *bytes, size_t n)
+{
+    if (buf_append(b, bytes, n))
+        die("no memory for an answer");
+}
+
+static bool head_parse(struct connection *c)
+{
+    const char *length = strcasestr(c->in.data, "\r\nContent-Length:");
+    char *end = NULL;
+    if (strncmp(c->in.data, "HTTP/1.1 ", 9) != 0)
+        return false;
+    c->answer.status = (int)strtol(c->in.data + 9, &end, 10);
+    if (c->answer.status != 204 && c->answer.status != 304 && !length)
+        return false;
+    c->answer.content_size = length ? strtoull(length + 17, NULL, 10) : 0;
+    c->content_left = c->answer.content_size;
+    return true;
+}
+
+/* Bytes of the head; false when it is none of ours. What follows the head stays in *bytes. */
+static bool take_head(struct connection *c, const char **bytes, size_t *n)
+{
+    size_t before = c->in.len;
+    must_append(&c->in, *bytes, *n < MAX_HEAD - before ? *n : MAX_HEAD - before);
+    const char *from = c->in.data + (before > 3 ? before - 3 : 0), *end = strstr(from, "\r\n\r\n");
+    if (!end) {
+        *n = 0;
+        return c->in.len < MAX_HEAD;
+    }
+    c->head_size = (size_t)(end - c->in.data) + 4;
+    size_t used = c->head_size - before;
+    *bytes += used;
+    *n -= used;
+    c->in.len = c->head_size - 1; /* the head's last line feed becomes its NUL */
+    c->in.data[c->in.len] = '\0';
+    return head_parse(c) && buf_append(&c->in, "", 1) == ERR_OK;
+}
+
+static void take_body(const struct load *l, struct connection *c, const char *bytes, size_t n)
+{
+    size_t kept = c->in.len - c->head_size, room = l->config.keep_body - kept;
+    c->content_left -= n;
+    must_append(&c->in, bytes, n < room ? n : room);
+}
+
+/* False: the connection is of no more use, or more came than was asked for. */
+static bool take(const struct load *l, struct connection *c, const char *bytes, size_t n)
+{
+    if (c->state != BUSY || (!c->head_size && !take_head(c, &bytes, &n)))
+        return false;
+    if (!c->head_size)
+        return true;
+    if (n > c->content_left)
+        return false;
+    take_body(l, c, bytes, n);
+    return true;
+}
+
+/* --- what goes on --- */
+
+static void reopen(struct load *l, struct connection *c)
+{
+    link_close(&c->link);
+    if (!connection_open(l, c))
+        die("cannot connect to 127.0.0.1:%u again: %s", l->config.port, strerror(errno));
+    l->stats.num_reopened++;
+}
+
+/* The server may have closed a connection that rested: that is no answer, a new one is tried once. */
+static bool send_first(struct load *l, struct connection *c)
+{
+    if (send_more(l, c))
+        return true;
+    if (c->sent > 0)
+        return false;
+    reopen(l, c);
+    return send_more(l, c);
+}
+
+static void begin_and_send(struct load *l, struct connection *c, int64_t since_ns)
+{
+    if (c->link.fd < 0)
+        reopen(l, c);
+    if (!begin_request(l, c, since_ns))
+        rest(l, c);
+    else if (!send_first(l, c))
+        end_request(l, c, true);
+}
+
+static void receive(struct load *l, struct connection *c)
+{
+    do {
+        ssize_t n = link_receive(&c->link, l->scratch, SCRATCH);
+        if (n == LINK_BLOCKED)
+            return;
+        if (n == LINK_ENDED || !take(l, c, l->scratch, (size_t)n)) {
+            if (c->state == BUSY)
+                end_request(l, c, true);
+            else
+                link_close(&c->link);
+            return;
+        }
+        if (c->head_size && c->content_left == 0) {
+            end_request(l, c, false);
+            return;
+        }
+    } while (link_has_more(&c->link));
+}
+
+static bool may_begin(const struct load *l, const struct connection *c)
+{
+    return l->config.rate <= 0 && c->state == RESTING && !l->is_draining && !l->is_stopped;
+}
+
+static void serve(struct load *l, struct connection *c, uint32_t events)
+{
+    if (c->link.fd < 0)
+        return; /* closed since epoll told of it */
+    if ((events & EPOLLOUT) && c->state == BUSY && !send_more(l, c))
+        end_request(l, c, true);
+    else if (events & ~(uint32_t)EPOLLOUT)
+        receive(l, c);
+    if (may_begin(l, c))
+        begin_and_send(l, c, mono_ns());
+}
+
+/* Sends what is due; how long until the next is. */
+static int64_t send_due(struct load *l, int64_t now_ns)
+{
+    double gap_ns = 1e9 / l->config.rate;
+    for (;;) {
+        int64_t due_ns = l->rate_since_ns + (int64_t)((double)l->num_due * gap_ns);
+        if (due_ns > now_ns + EARLY_ENOUGH)
+            return due_ns - now_ns;
+        if (!l->resting_head)
+            return INT64_MAX; /* an answer comes first */
+        l->num_due++;
+        begin_and_send(l, resting_take(l), due_ns);
+    }
+}
+
+static void loop(struct load *l, int64_t until_ns)
+{
+    static _Thread_local struct epoll_event events[MAX_EVENTS];
+    bool is_open = l->config.rate > 0 && !l->is_draining;
+    for (int64_t now; !l->is_stopped && (now = mono_ns()) < until_ns;) {
+        int64_t wait_ns = until_ns - now, due_ns = is_open ? send_due(l, now) : INT64_MAX;
+        if (!is_open && l->stats.in_flight == 0)
+            return;
+        wait_ns = due_ns < wait_ns ? due_ns : wait_ns;
+        struct timespec wait = {.tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000};
+        int n = epoll_pwait2(l->epoll_fd, events, MAX_EVENTS, &wait, NULL);
+        if (n < 0 && errno != EINTR)
+            die("epoll_pwait2: %s", strerror(errno));
+        for (int i = 0; i < n && !l->is_stopped; i++)
+            serve(l, events[i].data.ptr, events[i].events);
+    }
+}
+
+void load_run(struct load *l, int64_t duration_ns)
+{
+    int64_t until_ns = mono_ns() + duration_ns;
+    l->is_stopped = l->is_draining = false;
+    if (l->config.rate > 0)
+        load_set_rate(l, l->config.rate);
+    for (size_t i = 0; i < l->config.num_connections && !l->is_stopped; i++)
+        if (may_begin(l, &l->connections[i]))
+            begin_and_send(l, &l->connections[i], mono_ns());
+    loop(l, until_ns);
+}
+
+bool load_drain(struct load *l, int64_t duration_ns)
+{
+    l->is_stopped = false;
+    l->is_draining = true;
+    loop(l, mono_ns() + duration_ns);
+    return l->stats.in_flight == 0;
+}
+
+void load_stop(struct load *l)
+{
+    l->is_stopped = true;
+}
+
+void load_poke(struct load *l, size_t connection)
+{
+    struct connection *c = &l->connections[connection];
+    if (may_begin(l, c))
+        begin_and_send(l, c, mono_ns());
+}
+
+void load_set_rate(struct load *l, double rate)
+{
+    l->config.rate = rate;
+    l->rate_since_ns = mono_ns();
+    l->num_due = 0;
+    l->resting_head = l->resting_tail = 0;
+    for (size_t i = 0; i < l->config.num_connections; i++)
+        if (l->connections[i].state == RESTING)
+            rest(l, &l->connections[i]);
+}
+
+struct load_stats load_stats(const struct load *l)
+{
+    struct load_stats stats = l->stats;
+    if (l->config.rate > 0) {
+        double due = (double)(mono_ns() - l->rate_since_ns) * l->config.rate / 1e9;
+        stats.num_late = due > (double)l->num_due ? (uint64_t)due - l->num_due : 0;
+    }
+    return stats;
+}
+
+/* --- start and end --- */
+
+static enum err tls_open(struct load *l, struct fault *fault)
+{
+    if (!l->config.ca_file)
+        return ERR_OK;
+    l->tls = SSL_CTX_new(TLS_client_method());
+    if (!l->tls)
+        return ERR_NO_MEMORY;
+    (void)SSL_CTX_set_mode(l->tls, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                       SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_verify(l->tls, SSL_VERIFY_PEER, NULL);
+    if (SSL_CTX_load_verify_locations(l->tls, l->config.ca_file, NULL) != 1)
+        return fault_set(fault, ERR_BAD_FILE, NULL, "%s holds no certificate", l->config.ca_file);
+    return ERR_OK;
+}
+
+static void raise_open_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static enum err open_all(struct load *l, struct fault *fault)
+{
+    enum err e = tls_open(l, fault);
+    for (size_t i = 0; i < l->config.num_connections && !e; i++) {
+        struct connection *c = &l->connections[i];
+        buf_init(&c->in, MAX_HEAD + l->config.keep_body + 1);
+        if (!connection_open(l, c))
+            e = fault_set(fault, ERR_NETWORK, NULL, "connection %zu to 127.0.0.1:%u: %s", i, l->config.port,
+                          strerror(errno));
+        else
+            rest(l, c);
+    }
+    return e;
+}
+
+enum err load_new(const struct load_config *config, struct load **out, struct fault *fault)
+{
+    struct load *l = calloc(1, sizeof *l);
+    if (!l)
+        return ERR_NO_MEMORY;
+    raise_open_files();
+    l->config = *config;
+    l->to = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(config->port)};
+    l->to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    l->scratch = malloc(SCRATCH);
+    l->connections = calloc(config->num_connections, sizeof *l->connections);
+    for (size_t i = 0; l->connections && i < config->num_connections; i++)
+        l->connections[i].link.fd = -1;
+    enum err e = l->epoll_fd >= 0 && l->scratch && l->connections ? open_all(l, fault) : ERR_NO_MEMORY;
+    if (e) {
+        load_free(l);
+        return e;
+    }
+    *out = l;
+    return ERR_OK;
+}
+
+void load_free(struct load *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; l->connections && i < l->config.num_connections; i++) {
+        link_close(&l->connections[i].link);
+        buf_release(&l->connections[i].in);
+    }
+    SSL_CTX_free(l->tls);
+    if (l->epoll_fd >= 0)
+        (void)close(l->epoll_fd);
+    free(l->scratch);
+    free(l->connections);
+    free(l);
+}
