@@ -5,3 +5,7 @@ libfedlane_load_a_SOURCES = \
 	bench/load_client.c bench/load_client.h \
 	bench/load_link.c bench/load_link.h
 LOAD_LIBS = libfedlane-load.a -lssl $(BASE_LIBS)
+
+noinst_PROGRAMS += bench/bench_load
+bench_bench_load_SOURCES = bench/bench_load.c
+bench_bench_load_LDADD = $(LOAD_LIBS)
