@@ -10,7 +10,7 @@
 
 #define MAX_TOKEN 512 /* bytes; ours have 67 */
 
-static const struct caller nobody = {.token_id = "", .worker_id = "", .device_id = ""};
+static const struct caller nobody = {.token_id = "", .worker_id = "", .device_id = "", .sha256 = ""};
 
 const struct caller *api_caller(const struct request *rq)
 {
@@ -79,16 +79,32 @@ static enum err check_token(const struct token_row *t, int64_t now_ms, struct fa
     return ERR_OK;
 }
 
-enum err caller_may_stay(struct api *api, struct store_txn *txn, const char *token_id, struct arena *arena,
-                         bool *out)
+enum err caller_check(struct api *api, struct store_txn *txn, const struct caller *c, struct arena *arena,
+                      struct fault *fault)
 {
     struct token_row row;
-    struct fault ignored = FAULT_NONE;
+    if (!c->token_id[0])
+        return ERR_OK;
     record_init(RECORD_TOKEN, &row);
-    row.id = token_id;
+    row.id = c->token_id;
     enum err e = store_get(txn, RECORD_TOKEN, arena, &row);
-    *out = e == ERR_OK && check_token(&row, clock_now_ms(&api->clock), &ignored) == ERR_OK;
-    return e == ERR_NOT_FOUND ? ERR_OK : e;
+    if (e != ERR_OK && e != ERR_NOT_FOUND)
+        return e;
+    bool is_known = e == ERR_OK && str_eq(row.sha256, c->sha256);
+    return check_token(is_known ? &row : NULL, clock_now_ms(&api->clock), fault);
+}
+
+int64_t caller_wait_ms(struct api *api, const struct caller *c, int64_t wait_ms)
+{
+    if (!c->expires_at)
+        return wait_ms;
+    int64_t left_ms = c->expires_at - clock_now_ms(&api->clock) + 1; /* then it has expired for sure */
+    return left_ms < wait_ms ? left_ms : wait_ms;
+}
+
+uint64_t caller_topic(const struct caller *c)
+{
+    return topic_of("token", c->token_id);
 }
 
 static enum err check_role(const struct route *route, const struct token_row *t, struct fault *fault)
@@ -145,7 +161,9 @@ enum err api_authenticate(void *ctx, struct request *rq, const struct route *rou
     *c = (struct caller){.token_id = look.row->id,
                          .role = (uint32_t)look.row->role,
                          .worker_id = look.row->worker_id,
-                         .device_id = look.row->device_id};
+                         .device_id = look.row->device_id,
+                         .sha256 = look.row->sha256,
+                         .expires_at = look.row->expires_at};
     request_set(rq, REQUEST_CALLER, c, NULL);
     return caller_is_worker(c) ? caller_check_path(api, rq, route, fault) : ERR_OK;
 }

@@ -12,6 +12,8 @@ struct caller {
     const char *token_id;
     uint32_t role;                     /* one bit of enum token_role */
     const char *worker_id, *device_id; /* whose token it is, for ROLE_WORKER: one of them; else "" */
+    const char *sha256;                /* of the secret that was shown */
+    int64_t expires_at;                /* 0: never */
 };
 
 /* The authenticate hook: token to caller, role against the row, and for a worker the path's worker, device or
@@ -23,10 +25,15 @@ enum err api_auth_failed(struct api *api, const struct request *rq, enum err e,
                          struct fault *fault) MUST_CHECK;
 /* Of an authenticated request; on a route that needs no token, nobody (role 0). Never NULL. */
 const struct caller *api_caller(const struct request *rq);
-/* Whether that token lets anybody in now, for a reply that goes on long after it was checked: its row may
- * have been revoked or have expired since. The row lies in `arena`. */
-enum err caller_may_stay(struct api *api, struct store_txn *txn, const char *token_id, struct arena *arena,
-                         bool *out) MUST_CHECK;
+/* Whether the token that was good when the request came is good still: it may have been revoked, have expired
+ * or been given another secret since. Before every write, in its transaction, and in what goes on for long.
+ * ERR_OK for nobody's requests, too. The row lies in `arena`. */
+enum err caller_check(struct api *api, struct store_txn *txn, const struct caller *c, struct arena *arena,
+                      struct fault *fault) MUST_CHECK;
+/* How long the token lets its caller wait, in milliseconds: `wait_ms`, or until just after it expires. */
+int64_t caller_wait_ms(struct api *api, const struct caller *c, int64_t wait_ms);
+/* The topic that wakes whoever waits with this token when it ends (caller_check says how it did). */
+uint64_t caller_topic(const struct caller *c);
 static inline bool caller_is_worker(const struct caller *c)
 {
     return c->role == ROLE_WORKER;

@@ -101,13 +101,13 @@ static enum err start(struct api *api, struct request *rq, struct claim *c, stru
     c->op.base = api_op_base(api, rq);
     request_set(rq, REQUEST_STATE, c, NULL);
     core_seen(api->core, c->op.worker_id, c->op.device_id);
-    uint64_t topics[2];
-    size_t n = 0;
+    uint64_t topics[3] = {caller_topic(api_caller(rq))};
+    size_t n = 1;
     if (c->op.worker_id[0])
         topics[n++] = topic_of("worker", c->op.worker_id);
     if (c->op.device_id[0])
         topics[n++] = topic_of("device", c->op.device_id);
-    return waiter_park(rq, topics, n, wait_ms, look, fault);
+    return waiter_park(rq, topics, n, caller_wait_ms(api, api_caller(rq), wait_ms), look, fault);
 }
 
 static enum err read_worker(struct store_txn *txn, void *arg)

@@ -85,8 +85,8 @@ static enum err after_write(void *ctx, struct request *rq, struct fault *fault)
     struct pending *p = request_get(rq, REQUEST_STATE);
     if (p->result == ERR_OK)
         return p->then(ctx, rq, fault);
-    if (p->op_fault->err == p->result)
-        *fault = *p->op_fault;
+    if (p->op->fault.err == p->result)
+        *fault = p->op->fault;
     return api_failure(fault, p->result);
 }
 
@@ -102,10 +102,20 @@ static enum err run_pending(struct store_txn *txn, void *arg)
     struct pending *p = arg;
     p->is_replay = false;
     p->object = NULL;
-    enum err e = p->fn(txn, p->arg);
-    if (e == ERR_OK && !p->is_replay && request_route(p->rq)->is_audited)
+    p->op->is_repeat = false;
+    enum err e = caller_check(p->api, txn, api_caller(p->rq), p->op->arena, &p->op->fault);
+    if (e == ERR_OK)
+        e = p->fn(txn, p->arg);
+    if (e == ERR_OK && !p->is_replay && !p->op->is_repeat && request_route(p->rq)->is_audited)
         e = audit_add(txn, p);
     return e;
+}
+
+enum err api_token_changed(struct store_txn *txn, const char *token_id)
+{
+    char topic[ID_SIZE + 8];
+    (void)snprintf(topic, sizeof topic, "token:%s", token_id);
+    return store_notify(txn, topic);
 }
 
 enum err api_write(struct api *api, struct request *rq, struct pending *state, store_fn fn, void *arg,
@@ -116,8 +126,8 @@ enum err api_write(struct api *api, struct request *rq, struct pending *state, s
     state->fn = fn;
     state->arg = arg;
     state->then = then;
-    state->op_fault = &op->fault;
-    *state->op_fault = FAULT_NONE;
+    state->op = op;
+    op->fault = FAULT_NONE;
     if (request_get(rq, REQUEST_STATE) != state)
         request_set(rq, REQUEST_STATE, state, NULL);
     request_defer(rq);

@@ -65,16 +65,20 @@ struct pending {
     struct request *rq;
     store_fn fn;
     void *arg;
-    bool is_replay;         /* set by fn: it did nothing, a former request had done it */
-    const char *object;     /* set by fn: where what was made is found; NULL: nothing was */
-    struct fault *op_fault; /* of the operation's op_base */
+    bool is_replay;     /* set by fn: it did nothing, a former request had done it */
+    const char *object; /* set by fn: where what was made is found; NULL: nothing was */
+    struct op_base *op;
     enum err result;
     route_handler *then; /* runs in the request's thread after the commit */
 };
 /* Queues fn(txn, arg) and sets the request aside. Returns ERR_OK always: a failure is answered later, with
- * the fault of `op`, the operation that fn runs. `state` becomes REQUEST_STATE if it is not yet. */
+ * the fault of `op`, the operation that fn runs. Where the caller's token has ended meanwhile, fn is not run.
+ * `state` becomes REQUEST_STATE if it is not yet. */
 enum err api_write(struct api *api, struct request *rq, struct pending *state, store_fn fn, void *arg,
                    struct op_base *op, route_handler *then) MUST_CHECK;
+/* For who gives a token another secret, or ends it, without an operation of the core: wakes who waits with
+ * it. */
+enum err api_token_changed(struct store_txn *txn, const char *token_id) MUST_CHECK;
 /* Fills the head of an operation for this request. */
 struct op_base api_op_base(struct api *api, struct request *rq);
 

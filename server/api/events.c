@@ -59,7 +59,8 @@ static int64_t place_of(const char *run_id, const struct event_row *ev)
 
 struct feed {
     struct api *api;
-    char run_id[ID_SIZE], token_id[ID_SIZE];
+    const struct caller *caller; /* the request's */
+    char run_id[ID_SIZE];
     int64_t last;
     bool may_stay;
     struct arena arena;
@@ -71,9 +72,13 @@ static enum err read_feed(struct store_txn *txn, void *arg)
 {
     struct feed *f = arg;
     size_t asked;
-    enum err e = caller_may_stay(f->api, txn, f->token_id, &f->arena, &f->may_stay);
+    struct fault ignored = FAULT_NONE;
+    enum err e = caller_check(f->api, txn, f->caller, &f->arena, &ignored);
+    f->may_stay = err_http_status(e) != 401 && e != ERR_DEVICE_BUSY;
     f->count = 0;
-    if (e != ERR_OK || !f->may_stay)
+    if (!f->may_stay)
+        return ERR_OK;
+    if (e != ERR_OK)
         return e;
     arena_clear(&f->arena);
     return find_some(txn, f->run_id, f->last, EVENTS_OF_PIECE, &f->arena, &f->rows, &f->count, &asked);
@@ -106,8 +111,7 @@ static enum err feed_event(struct feed *f, const struct event_row *ev, struct bu
     return e;
 }
 
-/* Who comes back after the end is told why: his token was revoked or has expired. A silent stream looks
- * before each comment, too. */
+/* Who comes back after the end is told why: his token was revoked or has expired. */
 static enum err feed_next(void *ctx, struct buf *out, bool *out_end)
 {
     struct feed *f = ctx;
@@ -128,17 +132,21 @@ static enum err start_feed(struct api *api, struct request *rq, const char *run_
     if (!f)
         return ERR_NO_MEMORY;
     f->api = api;
+    f->caller = api_caller(rq);
     f->last = since;
-    uint64_t topic = run_id[0] ? topic_of("run", run_id) : topic_of("events", NULL);
     enum err e = str_copy(f->run_id, sizeof f->run_id, run_id);
-    if (e == ERR_OK)
-        e = str_copy(f->token_id, sizeof f->token_id, api_caller(rq)->token_id);
     if (e != ERR_OK) {
         free(f);
         return e;
     }
-    const struct sse_source source = {
-        .next = feed_next, .free = free, .ctx = f, .topics = &topic, .num_topics = 1};
+    const uint64_t topics[] = {run_id[0] ? topic_of("run", run_id) : topic_of("events", NULL),
+                               caller_topic(f->caller)};
+    const struct sse_source source = {.next = feed_next,
+                                      .free = free,
+                                      .ctx = f,
+                                      .topics = topics,
+                                      .num_topics = 2,
+                                      .look_again_ms = caller_wait_ms(api, f->caller, INT64_MAX)};
     return reply_events(rq, &source, fault);
 }
 

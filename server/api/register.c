@@ -99,6 +99,8 @@ static enum err revoke_tokens(struct store_txn *txn, struct op_device_register *
         rows[i].revoked_at = now;
         rows[i].revoked_reason = TOKEN_REASON_REPLACED;
         e = store_update(txn, RECORD_TOKEN, &rows[i]);
+        if (e == ERR_OK)
+            e = api_token_changed(txn, rows[i].id);
     }
     if (e == ERR_OK && n == 0)
         return fault_set(

@@ -90,7 +90,8 @@ static enum err token_reissue(struct store_txn *txn, struct mutation *m, const c
     if (e != ERR_OK)
         return e;
     op->out.sha256 = m->secret_sha256;
-    return store_update(txn, RECORD_TOKEN, &op->out);
+    e = store_update(txn, RECORD_TOKEN, &op->out);
+    return e == ERR_OK ? api_token_changed(txn, id) : e;
 }
 
 enum err api_token_create(void *ctx, struct request *rq, struct fault *fault)

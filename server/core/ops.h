@@ -16,6 +16,8 @@ struct op_base {
     struct arena *arena;
     struct fault fault;
     const char *caller; /* token id, for created_by and the record of who did it; "" in simulate */
+    /* output: what was asked for was so already, so nothing was changed and no event tells of it */
+    bool is_repeat;
 };
 
 /* -- experiments ----------------------------------------------------------------------------------------- */
@@ -62,7 +64,8 @@ struct op_run_weights {
     int64_t blob_id, size_bytes;
     const char *weights_sha256, *aggregate_sha256;
     struct model_row out;
-    int64_t out_former_blob; /* of weights put before: no row names it any more; 0: none */
+    int64_t out_former_blob; /* that no row names: of weights put before, or, where those are the same,
+                                blob_id; 0: none */
 };
 enum err op_run_weights(struct store_txn *txn, void *arg);
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "common/crypto/sha256.h"
+#include "server/core/events.h"
 #include "server/core/names.h"
 
 enum err token_find(struct work *w, const char *sha256, struct token_row *out, bool *out_found)
@@ -70,7 +71,8 @@ enum err token_end(struct work *w, struct token_row *row, const char *reason)
         return ERR_OK;
     row->revoked_at = w->now_ms;
     row->revoked_reason = reason;
-    return store_update(w->txn, RECORD_TOKEN, row);
+    enum err e = store_update(w->txn, RECORD_TOKEN, row);
+    return e ? e : notify_topic(w, "token", row->id);
 }
 
 enum err tokens_end_of_worker(struct work *w, const char *worker_id, const char *reason)
@@ -128,5 +130,6 @@ enum err op_token_revoke(struct store_txn *txn, void *arg)
     enum err e = store_get(txn, RECORD_TOKEN, w.arena, &row);
     if (e == ERR_NOT_FOUND)
         return fault_set(w.fault, e, NULL, "there is no token \"%.64s\"", a->id);
+    a->base.is_repeat = !e && row.revoked_at;
     return e ? e : token_end(&w, &row, "revoked by a user");
 }

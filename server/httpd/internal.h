@@ -116,7 +116,8 @@ struct reply {
     struct buf page; /* events on their way */
     size_t page_sent;
     bool is_ended, is_comment_due, is_gathering;
-    int64_t sent_ns; /* when events were last looked for and found */
+    int64_t sent_ns;       /* when events were last looked for and found */
+    int64_t look_again_ns; /* when they must be looked for once; INT64_MAX: at no certain time */
     uint64_t bytes_out;
 };
 

@@ -1,6 +1,7 @@
 #include "server/httpd/sse.h"
 #include "server/httpd/internal.h"
 #include <string.h>
+#include "common/base/clock.h"
 
 #define PAGE_MAX (16 * MIB) /* more than the largest event */
 
@@ -22,6 +23,9 @@ enum err reply_events(struct request *rq, const struct sse_source *source, struc
     rq->reply.is_comment_due = true; /* Firefox takes the reply for begun with the first byte of its body */
     rq->reply.media_type = "text/event-stream";
     rq->reply.events = *source;
+    rq->reply.look_again_ns = INT64_MAX;
+    if (source->look_again_ms < (INT64_MAX - mono_ns()) / 1000000)
+        rq->reply.look_again_ns = mono_ns() + source->look_again_ms * 1000000;
     buf_init(&rq->reply.page, PAGE_MAX);
     return ERR_OK;
 }

@@ -19,6 +19,9 @@ struct sse_source {
     void *ctx;
     const uint64_t *topics; /* copied */
     size_t num_topics;
+    /* `next` is called again so long after the reply began, also where nothing is notified; INT64_MAX: it
+     * need not be. */
+    int64_t look_again_ms;
 };
 
 /* 200 text/event-stream. Begins at once, with a comment where there is no event yet. A comment every 15 s

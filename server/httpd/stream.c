@@ -47,6 +47,16 @@ static enum err page_next(struct reply *r)
     return e;
 }
 
+/* While there is nothing: a comment now and then, and the look that the source asked for. */
+static enum err wait_on(struct request *rq)
+{
+    struct reply *r = &rq->reply;
+    int64_t now_ns = mono_ns(), due_ns = now_ns + (int64_t)SSE_COMMENT_MS * 1000000;
+    if (r->look_again_ns > now_ns && r->look_again_ns < due_ns)
+        due_ns = r->look_again_ns;
+    return timer_arm(&rq->loop->timers, &rq->timer, due_ns);
+}
+
 static ssize_t page_copy(struct reply *r, char *buf, size_t max)
 {
     size_t n = r->page.len - r->page_sent;
@@ -71,7 +81,7 @@ ssize_t stream_events(void *cls, uint64_t position, char *buf, size_t max)
         return MHD_CONTENT_READER_END_OF_STREAM;
     enum err e = page_next(r);
     if (!e && !r->page.len && !r->is_ended)
-        e = timer_arm(&rq->loop->timers, &rq->timer, mono_ns() + (int64_t)SSE_COMMENT_MS * 1000000);
+        e = wait_on(rq);
     if (e) {
         log_warning("httpd", "%s %s: event stream cut: %s", rq->method_name, rq->path, err_name(e));
         return MHD_CONTENT_READER_END_WITH_ERROR;

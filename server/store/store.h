@@ -89,7 +89,8 @@ struct store_ops {
     enum err (*count)(struct store_txn *txn, enum query q, const struct store_value *args, size_t num_args,
                       int64_t *out_count) MUST_CHECK;
     /* Tells the listener `topic` after the commit. Topics: "run:ID" (an event was added), "device:ID" and
-     * "worker:ID" (a task may be claimed), "events" (any event), "advance" (the core has work). */
+     * "worker:ID" (a task may be claimed), "token:ID" (it ended, or has another secret), "events" (any
+     * event), "advance" (the core has work). */
     enum err (*notify)(struct store_txn *txn, const char *topic) MUST_CHECK;
 };
 

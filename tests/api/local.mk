@@ -15,6 +15,7 @@ API_TESTS = \
 	tests/bin/test_api_claims \
 	tests/bin/test_api_resources \
 	tests/bin/test_api_events \
+	tests/bin/test_api_revocation \
 	tests/bin/test_api_work \
 	tests/bin/test_api_sparkline \
 	tests/bin/test_lttb \
@@ -86,6 +87,10 @@ tests_bin_test_api_resources_LDADD = $(API_TEST_LIBS)
 tests_bin_test_api_events_SOURCES = tests/api/test_events.c $(API_LAB)
 tests_bin_test_api_events_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_api_events_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_revocation_SOURCES = tests/api/test_revocation.c $(API_LAB)
+tests_bin_test_api_revocation_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_revocation_LDADD = $(API_TEST_LIBS)
 
 tests_bin_test_api_work_SOURCES = tests/api/test_work.c $(API_LAB)
 tests_bin_test_api_work_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
