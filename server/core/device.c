@@ -208,6 +208,7 @@ enum err op_device_register(struct store_txn *txn, void *arg)
         e = token_use(&w);
     if (!e && !is_repeat)
         e = device_insert(&w, "", &spec, &a->out);
+    a->base.is_repeat = is_repeat;
     if (e || is_repeat)
         return e;
     record_init(RECORD_TOKEN, &token);
@@ -240,12 +241,20 @@ static const struct json_field patch_fields[] = {
                .max = (double)LIMIT_EXAMPLES),
 };
 
+static bool is_unchanged(const struct device_row *a, const struct device_row *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(a->labels, b->labels) == 0 &&
+           strcmp(a->capabilities, b->capabilities) == 0 && a->num_examples == b->num_examples &&
+           a->num_test_examples == b->num_test_examples;
+}
+
 enum err op_device_patch(struct store_txn *txn, void *arg)
 {
     struct op_device_patch *a = arg;
     struct work w = work_begin(txn, &a->base);
-    struct device_row *d = &a->out;
+    struct device_row *d = &a->out, former;
     enum err e = device_load(&w, a->device_id, d);
+    former = *d;
     if (!e && d->revoked_at)
         return fault_set(w.fault, ERR_CONFLICT, NULL, "the device is revoked: register it anew");
     struct device_patch patch = {
@@ -262,6 +271,9 @@ enum err op_device_patch(struct store_txn *txn, void *arg)
     d->name = patch.name;
     d->num_examples = patch.num_examples;
     d->num_test_examples = patch.num_test_examples;
+    a->base.is_repeat = is_unchanged(d, &former);
+    if (a->base.is_repeat)
+        return ERR_OK;
     e = store_update(txn, RECORD_DEVICE, d);
     if (!e)
         e = event_add_global(
@@ -276,5 +288,6 @@ enum err op_device_revoke(struct store_txn *txn, void *arg)
     struct work w = work_begin(txn, &a->base);
     struct device_row device;
     enum err e = device_load(&w, a->id, &device);
+    a->base.is_repeat = !e && device.revoked_at;
     return e ? e : device_end(&w, &device, "the device was revoked");
 }

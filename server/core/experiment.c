@@ -99,8 +99,12 @@ enum err op_experiment_patch(struct store_txn *txn, void *arg)
         e = json_spec_parse(a->body, patch_fields, 2, JSON_REFUSE_UNKNOWN, "", w.arena, &raw, w.fault);
     if (!e)
         e = name_is_free(&w, raw.name, a->id);
+    a->base.is_repeat =
+        !e && strcmp(raw.name, a->out.name) == 0 && strcmp(raw.description, a->out.description) == 0;
+    if (e || a->base.is_repeat)
+        return e;
     a->out.name = raw.name;
     a->out.description = raw.description;
     a->out.updated_at = w.now_ms;
-    return e ? e : store_update(txn, RECORD_EXPERIMENT, &a->out);
+    return store_update(txn, RECORD_EXPERIMENT, &a->out);
 }

@@ -81,12 +81,14 @@ enum err op_run_action(struct store_txn *txn, void *arg)
     struct op_run_action *a = arg;
     struct work w = work_begin(txn, &a->base);
     enum err e = run_load(&w, a->run_id, &a->out);
+    enum run_status before = a->out.status;
     if (!e)
         e = actions[a->action](&w, &a->out);
     /* Looking for a round that is not there is no fault of the caller's. */
     if (!e)
         *w.fault = FAULT_NONE;
-    return e ? e : run_save(&w, &a->out);
+    a->base.is_repeat = !e && a->out.status == before;
+    return e || a->base.is_repeat ? e : run_save(&w, &a->out);
 }
 
 /* The first round that a change of the config is for: an open one keeps what it began with. */
@@ -102,14 +104,25 @@ static enum err next_to_open(struct work *w, const struct run_row *run, int64_t 
     return e;
 }
 
+static enum err config_change_record(struct work *w, struct op_run_config *a, const struct run_spec *spec)
+{
+    int64_t from_round;
+    enum err e = next_to_open(w, &a->out, &from_round);
+    if (!e)
+        e = event_add(
+            w, &a->out, "config_changed",
+            json_pack("{s:I, s:O, s:s}", "from_round", from_round, "patch", a->patch, "by", w->caller));
+    return e ? e : run_warn_of_divergence(w, &a->out, spec->training.learning_rate, spec->params.proximal_mu);
+}
+
 enum err op_run_config(struct store_txn *txn, void *arg)
 {
     struct op_run_config *a = arg;
     struct work w = work_begin(txn, &a->base);
     struct run_spec spec;
-    int64_t from_round = 0;
     json_t *doc = NULL, *config = NULL;
     enum err e = run_load(&w, a->run_id, &a->out);
+    const char *former = a->out.config;
     if (!e && a->out.status == RUN_FINISHED)
         return fault_set(w.fault, ERR_CONFLICT, NULL, "the run has ended: submit a new one");
     if (!e)
@@ -124,17 +137,12 @@ enum err op_run_config(struct store_txn *txn, void *arg)
         e = run_spec_parse(doc, w.arena, &spec, w.fault);
     if (!e)
         e = json_to_arena(w.arena, run_config_of(doc), &a->out.config);
-    if (!e)
-        e = next_to_open(&w, &a->out, &from_round);
-    if (!e)
-        e = event_add(
-            &w, &a->out, "config_changed",
-            json_pack("{s:I, s:O, s:s}", "from_round", from_round, "patch", a->patch, "by", w.caller));
-    if (!e)
-        e = run_warn_of_divergence(&w, &a->out, spec.training.learning_rate, spec.params.proximal_mu);
+    a->base.is_repeat = !e && strcmp(a->out.config, former) == 0;
+    if (!e && !a->base.is_repeat)
+        e = config_change_record(&w, a, &spec);
     json_decref(doc);
     json_decref(config);
-    return e ? e : run_save(&w, &a->out);
+    return e || a->base.is_repeat ? e : run_save(&w, &a->out);
 }
 
 enum err op_run_weights(struct store_txn *txn, void *arg)
@@ -156,7 +164,12 @@ enum err op_run_weights(struct store_txn *txn, void *arg)
     e = store_get(txn, RECORD_MODEL, w.arena, &former);
     if (e && e != ERR_NOT_FOUND)
         return e;
-    a->out_former_blob = former.blob_id;
+    a->base.is_repeat = !e && strcmp(former.weights_sha256, a->weights_sha256) == 0;
+    a->out_former_blob = a->base.is_repeat ? a->blob_id : former.blob_id;
+    if (a->base.is_repeat) {
+        a->out = former;
+        return ERR_OK;
+    }
     record_init(RECORD_MODEL, &a->out);
     a->out.run_id = run.id;
     a->out.blob_id = a->blob_id;

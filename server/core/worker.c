@@ -26,7 +26,7 @@ struct enrolment {
     struct device_row *former; /* what this worker had before, ascending ordinal */
     bool *is_taken;            /* of former: it is there again */
     size_t num_former;
-    bool is_return;
+    bool is_return, is_same_secret, is_another_fleet; /* another: a device is new, or gone */
 };
 
 static enum err worker_row_set(struct enrolment *en)
@@ -67,7 +67,9 @@ static enum err token_set(struct enrolment *en)
     bool is_there;
     enum err e = token_find(en->w, en->a->token_sha256, &token, &is_there);
     /* The answer to this registration was lost, so it is sent again: the secret stays. */
-    if (!e && is_there && !token.revoked_at && en->is_return && strcmp(token.worker_id, en->a->out.id) == 0)
+    en->is_same_secret =
+        !e && is_there && !token.revoked_at && en->is_return && strcmp(token.worker_id, en->a->out.id) == 0;
+    if (en->is_same_secret)
         return ERR_OK;
     if (!e && en->is_return)
         e = tokens_end_of_worker(en->w, en->a->out.id, TOKEN_REASON_REPLACED);
@@ -149,6 +151,7 @@ static void devices_recognise(struct enrolment *en, struct enrolled *devices, si
 
 static enum err device_enrol(struct enrolment *en, struct enrolled *device, struct device_row *out)
 {
+    en->is_another_fleet = en->is_another_fleet || !device->former;
     if (!device->former)
         return device_insert(en->w, en->a->out.id, &device->spec, out);
     enum err e = device_renew(en->w, &device->spec, device->former);
@@ -175,9 +178,12 @@ static enum err devices_enrol(struct enrolment *en)
     for (size_t i = 0; i < count && !e; i++)
         e = device_failed(en, i, device_enrol(en, &devices[i], &en->a->out_devices[i]));
     /* What it no longer holds is free for another. */
-    for (size_t i = 0; i < en->num_former && !e; i++)
-        if (!en->is_taken[i])
-            e = device_end(w, &en->former[i], "its worker came back without it");
+    for (size_t i = 0; i < en->num_former && !e; i++) {
+        if (en->is_taken[i])
+            continue;
+        en->is_another_fleet = true;
+        e = device_end(w, &en->former[i], "its worker came back without it");
+    }
     return e;
 }
 
@@ -214,7 +220,12 @@ enum err op_worker_register(struct store_txn *txn, void *arg)
         e = token_set(&en);
     if (!e)
         e = devices_enrol(&en);
-    if (!e && en.is_return)
+    /* A restarted worker has a new secret. With the same one it is the same process, which may have claimed
+     * tasks since: a copy of its registration that comes late takes none of them away. */
+    a->base.is_repeat = !e && en.is_same_secret && !en.is_another_fleet;
+    if (e || a->base.is_repeat)
+        return e;
+    if (en.is_return)
         e = tasks_free(&w, a->out.id);
     if (!e)
         e = event_add_global(&w, "worker_registered",
@@ -234,7 +245,8 @@ enum err op_worker_revoke(struct store_txn *txn, void *arg)
     struct device_row *devices;
     size_t count;
     enum err e = worker_load(&w, a->id, &worker);
-    if (e || worker.revoked_at)
+    a->base.is_repeat = !e && worker.revoked_at;
+    if (e || a->base.is_repeat)
         return e;
     worker.revoked_at = w.now_ms;
     e = store_update(txn, RECORD_WORKER, &worker);

@@ -221,9 +221,16 @@ START_TEST(test_config_changes_from_the_next_round_on)
 }
 END_TEST
 
+/* Each time to another value; the same change sent again is none. */
 static int64_t changed_from(struct lab *lab, const char *id)
 {
-    ck_assert_int_eq(lab_config(lab, id, "{\"training\": {\"learning_rate\": 0.25}}"), ERR_OK);
+    char patch[80];
+    size_t before = lab_count_events(lab, id, "config_changed");
+    (void)snprintf(patch, sizeof patch, "{\"training\": {\"learning_rate\": 0.25%zu}}", before);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(lab_config(lab, id, patch), ERR_OK);
+        ck_assert_uint_eq(lab_count_events(lab, id, "config_changed"), before + 1);
+    }
     json_t *event = lab_event(lab, id, "config_changed");
     int64_t round = json_integer_value(json_object_get(event, "from_round"));
     json_decref(event);
