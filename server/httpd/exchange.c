@@ -19,6 +19,41 @@ static bool must_answer_at_once(const struct request *rq)
     return !request_has_body(rq) || rq->content_length > DRAIN_AT_ONCE || request_header(rq, "Expect");
 }
 
+static void body_goes_on(struct request *rq)
+{
+    struct loop *l = rq->loop;
+    if (rq->is_fed || !request_has_body(rq))
+        return;
+    rq->is_fed = true;
+    rq->fed_prev = NULL;
+    rq->fed_next = l->fed;
+    if (l->fed)
+        l->fed->fed_prev = rq;
+    l->fed = rq;
+}
+
+void exchange_forget(struct request *rq)
+{
+    if (!rq->is_fed)
+        return;
+    *(rq->fed_prev ? &rq->fed_prev->fed_next : &rq->loop->fed) = rq->fed_next;
+    if (rq->fed_next)
+        rq->fed_next->fed_prev = rq->fed_prev;
+    rq->is_fed = false;
+}
+
+/* libmicrohttpd does not see an end that came together with the last bytes: its epoll is edge-triggered, and
+ * the edge was spent on the bytes. Without this look such a request would live until the timeout. */
+void exchange_cut_ended(struct loop *l)
+{
+    for (struct request *rq; (rq = l->fed);) {
+        exchange_forget(rq);
+        if (!rq->is_suspended && (rq->phase == PHASE_BODY || rq->phase == PHASE_DRAIN) &&
+            request_input_ended(rq))
+            request_cut(rq);
+    }
+}
+
 static enum MHD_Result on_head(struct request *rq)
 {
     enum err e = head_check(rq, &rq->fault);
@@ -26,20 +61,11 @@ static enum MHD_Result on_head(struct request *rq)
         return send_reply(rq); /* OPTIONS */
     if (!e)
         e = body_check(rq, &rq->fault);
-    if (!e) {
-        rq->phase = PHASE_BODY;
-        return MHD_YES;
-    }
-    rq->phase = PHASE_DRAIN;
-    return must_answer_at_once(rq) ? answer_fault(rq) : MHD_YES;
-}
-
-/* libmicrohttpd does not see an end that came together with the last bytes: its epoll is edge-triggered, and
- * the edge was spent on the bytes. Without this look such a request would live until the timeout. */
-static bool body_is_cut(const struct request *rq)
-{
-    return !rq->is_suspended && rq->content_length != REQUEST_LENGTH_UNKNOWN &&
-           rq->body_size + rq->drained_size < rq->content_length && request_client_gone(rq);
+    rq->phase = e ? PHASE_DRAIN : PHASE_BODY;
+    if (e && must_answer_at_once(rq))
+        return answer_fault(rq);
+    body_goes_on(rq);
+    return MHD_YES;
 }
 
 static enum MHD_Result on_bytes(struct request *rq, const char *bytes, size_t *size)
@@ -64,15 +90,15 @@ static enum MHD_Result on_bytes(struct request *rq, const char *bytes, size_t *s
         loop_suspend(rq);
     }
     *size = e ? 0 : *size - taken;
-    return body_is_cut(rq) ? MHD_NO : MHD_YES;
+    body_goes_on(rq);
+    return MHD_YES;
 }
 
 static enum MHD_Result on_drained_bytes(struct request *rq, size_t *size)
 {
     rq->drained_size += *size;
     *size = 0;
-    if (body_is_cut(rq))
-        return MHD_NO;
+    body_goes_on(rq);
     if (rq->drained_size <= DRAIN_AFTER_FAULT && !body_is_too_slow(rq, mono_ns()))
         return MHD_YES;
     log_info("httpd", "%s %s: %s; the rest of the body is too much to wait for: cut", rq->method_name,

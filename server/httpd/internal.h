@@ -36,8 +36,9 @@ struct loop {
     struct request *inbox_head, *inbox_tail; /* requests that something happened to */
     bool is_woken;                           /* event_fd was written since the inbox was last taken */
     struct timers timers;
-    struct request *live;                           /* every request of this loop */
-    size_t num_suspended;                           /* of them */
+    struct request *live; /* every request of this loop */
+    struct request *fed;  /* those whose body got on in this turn and is not whole */
+    size_t num_suspended; /* of them */
     struct connection *waiting_head, *waiting_tail; /* whose next headers are awaited, oldest first */
     bool is_quiesced, has_drained, is_stopping;
     int64_t stopping_since_ns;
@@ -142,7 +143,8 @@ struct request {
     struct loop *loop;
     struct MHD_Connection *mhd;
     struct connection *connection;
-    struct request *live_prev, *live_next;
+    struct request *live_prev, *live_next, *fed_prev, *fed_next;
+    bool is_fed;
     enum phase phase;
     char id[REQUEST_ID_SIZE];
     const char *method_name, *path;
@@ -197,6 +199,8 @@ enum MHD_Result exchange_access(void *cls, struct MHD_Connection *mhd, const cha
                                 const char *version, const char *upload, size_t *upload_size, void **cursor);
 void exchange_completed(void *cls, struct MHD_Connection *mhd, void **cursor,
                         enum MHD_RequestTerminationCode code);
+void exchange_cut_ended(struct loop *l); /* after each turn of libmicrohttpd */
+void exchange_forget(struct request *rq);
 
 /* head.c: from the headers to the decision who answers */
 enum err head_check(struct request *rq, struct fault *fault) MUST_CHECK;
@@ -216,6 +220,7 @@ struct request *request_new(struct loop *l, struct MHD_Connection *mhd, const ch
 void request_free(struct request *rq);
 void request_cut(
     struct request *rq); /* ends its connection; libmicrohttpd frees the request when it sees that */
+bool request_input_ended(const struct request *rq); /* the client sends no more, and all of it was read */
 
 /* settle.c: what follows from a handler's, a step's or a look's return */
 void settle_handler(struct request *rq);               /* runs the route's handler */

@@ -170,6 +170,7 @@ static void *loop_run(void *arg)
         loop_obey(l);
         connections_cut_slow(l, now_ns);
         (void)MHD_run(l->daemon);
+        exchange_cut_ended(l);
     }
     MHD_stop_daemon(l->daemon);
     l->daemon = NULL;

@@ -76,6 +76,7 @@ void request_free(struct request *rq)
         bug("request %s is freed while it is suspended", rq->id);
     waiters_unsubscribe(rq);
     loop_forget(rq);
+    exchange_forget(rq);
     timer_disarm(&rq->loop->timers, &rq->timer);
     reply_reset(rq);
     body_release(rq);
@@ -242,6 +243,18 @@ bool request_client_gone(const struct request *rq)
         return tls_client_gone(request_fd(rq));
     ssize_t n = recv(request_fd(rq), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
+bool request_input_ended(const struct request *rq)
+{
+    char byte;
+    const union MHD_ConnectionInfo *info = NULL;
+    ssize_t n = recv(request_fd(rq), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)))
+        return false;
+    if (rq->loop->httpd->tls)
+        info = MHD_get_connection_info(rq->mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    return !info || !tls_has_unread(info->tls_session);
 }
 
 void request_cut(struct request *rq)

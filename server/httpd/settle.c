@@ -139,8 +139,5 @@ void settle_shutdown(struct request *rq)
     else if (rq->is_suspended && rq->phase != PHASE_PENDING &&
              (rq->loop->is_stopping || rq->reply.kind == REPLY_EVENTS))
         loop_resume(rq);
-    else if (!rq->is_suspended && (rq->phase == PHASE_BODY || rq->phase == PHASE_DRAIN) &&
-             request_client_gone(rq))
-        request_cut(rq); /* a body of unknown length, or none of it yet: its end is not noticed otherwise */
     log_request_id_set("");
 }

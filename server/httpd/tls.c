@@ -233,6 +233,11 @@ const char *tls_client_ca(const struct tls *t)
     return t->client_ca ? t->client_ca_text.data : NULL;
 }
 
+bool tls_has_unread(gnutls_session_t session)
+{
+    return gnutls_record_check_pending(session) > 0;
+}
+
 bool tls_client_is_trusted(struct tls *t, gnutls_session_t session)
 {
     const struct generation *g = atomic_load(&t->now);

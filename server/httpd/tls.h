@@ -28,6 +28,9 @@ const char *tls_client_ca(const struct tls *t);
  * now? True where none is asked for. */
 bool tls_client_is_trusted(struct tls *t, gnutls_session_t session);
 
+/* Bytes that were decrypted and that nobody has read yet. */
+bool tls_has_unread(gnutls_session_t session);
+
 /* libmicrohttpd's certificate callback has no argument of its own: handshakes of the thread that calls this
  * use `t`. */
 void tls_use_in_this_thread(struct tls *t);

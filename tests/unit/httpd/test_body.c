@@ -165,6 +165,35 @@ START_TEST(a_client_that_leaves_in_the_middle_releases_the_sink)
 }
 END_TEST
 
+/* The end arrives together with the last bytes, in one look of epoll: the only thread is held meanwhile. */
+START_TEST(an_end_that_comes_with_the_last_bytes_is_noticed)
+{
+    static const char *const parts[] = {
+        "Content-Length: 1000000\r\n\r\n", "Content-Length: 1000000\r\n\r\nsome of it",
+        "Transfer-Encoding: chunked\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n4\r\nsome\r\n",
+        "Transfer-Encoding: chunked\r\n\r\n400\r\nsome"};
+    app_start(1, 10, 100000); /* no timeout ends it */
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        struct http_client blocking, c;
+        atomic_store(&app.is_blocked, 1);
+        atomic_store(&app.calls, 0);
+        ck_assert(http_client_open(&blocking, app.port));
+        ck_assert(http_client_print(&blocking, "GET /block HTTP/1.1\r\nHost: test\r\n\r\n"));
+        while (!atomic_load(&app.calls))
+            (void)sched_yield();
+        ck_assert(http_client_open(&c, app.port));
+        ck_assert(http_client_print(&c, "PUT /upload HTTP/1.1\r\nHost: test\r\n" SAFETENSORS "%s", parts[i]));
+        http_client_close(&c);
+        atomic_store(&app.is_blocked, 0);
+        while (atomic_load(&app.observed) < 2 * ((int)i + 1)) /* both requests have ended */
+            (void)sched_yield();
+        http_client_close(&blocking);
+        ck_assert_int_eq(app.aborted, (int)i + 1);
+    }
+    app_stop();
+}
+END_TEST
+
 START_TEST(a_full_sink_holds_the_body_back)
 {
     app_start(1, 10, 60);
@@ -246,6 +275,7 @@ int main(void)
         a_fault_in_the_middle_is_answered_at_the_end,
         a_chunked_body_past_the_limit_is_413,
         a_client_that_leaves_in_the_middle_releases_the_sink,
+        an_end_that_comes_with_the_last_bytes_is_noticed,
         a_full_sink_holds_the_body_back,
         a_body_comes_byte_by_byte,
         expect_100_is_honoured,
