@@ -85,12 +85,34 @@ static enum err run_mutation(struct store_txn *txn, void *arg)
     base->fault = FAULT_NONE;
     m->out_text = m->out_location = NULL;
     enum err e = m->key_id[0] ? idempotency_find(m, txn, &is_replay) : ERR_OK;
-    m->pending.is_replay = e == ERR_OK && m->out_text;
+    m->pending.is_replay = e == ERR_OK && is_replay;
     if (e != ERR_OK || m->out_text)
         return e;
     if (!is_replay && (e = m->fn(txn, m->op)) != ERR_OK)
         return e;
     return finish(m, txn, is_replay);
+}
+
+enum err mutation_renew_secret(struct store_txn *txn, struct mutation *m, struct token_row *token)
+{
+    token->sha256 = m->secret_sha256;
+    enum err e = store_update(txn, RECORD_TOKEN, token);
+    return e == ERR_OK ? api_token_changed(txn, token->id) : e;
+}
+
+enum err mutation_renew_owners_secret(struct store_txn *txn, struct mutation *m, enum query tokens,
+                                      const char *id)
+{
+    struct op_base *op = m->op;
+    struct token_row *rows;
+    size_t n;
+    enum err e = store_find(txn, tokens, op->arena, 1, &rows, &n, store_text(id), store_int(0));
+    if (e == ERR_OK && n == 0)
+        return fault_set(
+            &op->fault, ERR_CONFLICT, NULL,
+            "What this request made has been revoked since. Register anew, with a new " HEADER_IDEMPOTENCY_KEY
+            ".");
+    return e == ERR_OK ? mutation_renew_secret(txn, m, &rows[0]) : e;
 }
 
 static enum err mutation_done(void *ctx, struct request *rq, struct fault *fault)

@@ -11,8 +11,8 @@ struct mutation;
 
 /* The reply's JSON from the operation's outputs; inside the transaction. */
 typedef json_t *mutation_render(struct api *api, struct store_txn *txn, struct arena *arena, const void *op);
-/* Sets the outputs of the operation as if it had just made the object `id`, and gives it the new secret;
- * whatever secret it had before is revoked. */
+/* Sets the outputs of the operation as if it had just made the object `id`, and gives its token the new
+ * secret in place of the one that was lost. */
 typedef enum err mutation_reissue(struct store_txn *txn, struct mutation *m, const char *id);
 
 struct mutation {
@@ -44,6 +44,12 @@ struct mutation *mutation_new(struct api *api, struct request *rq, size_t op_siz
 enum err mutation_secret(struct mutation *m, const json_t *body, struct fault *fault) MUST_CHECK;
 /* Starts it; the reply follows. */
 enum err mutation_start(struct mutation *m, struct request *rq, struct fault *fault) MUST_CHECK;
+
+/* For a mutation_reissue: the secret of this token, or of the one that belongs to the device or worker `id`
+ * (found by `tokens`; ERR_CONFLICT where it was revoked), is m's from now on. */
+enum err mutation_renew_secret(struct store_txn *txn, struct mutation *m, struct token_row *token) MUST_CHECK;
+enum err mutation_renew_owners_secret(struct store_txn *txn, struct mutation *m, enum query tokens,
+                                      const char *id) MUST_CHECK;
 
 /* ---- idempotency.c ---- */
 #define IDEMPOTENCY_KEEP_MS ((int64_t)24 * 3600 * 1000)

@@ -1,6 +1,4 @@
 /* POST /workers and POST /devices: an enrollment token becomes an identity with a token of its own. */
-#include <string.h>
-#include "common/crypto/random.h"
 #include "server/api/fields.h"
 #include "server/api/handlers.h"
 #include "server/api/mutation.h"
@@ -40,11 +38,11 @@ static const char *worker_id(const void *op)
     return ((const struct op_worker_register *)op)->out.id;
 }
 
-/* Registering a known instance again is just that: the same worker, a new token, the former one revoked. */
+/* With the secret in its place already it is the same registration once more, which changes nothing. */
 static enum err worker_reissue(struct store_txn *txn, struct mutation *m, const char *id)
 {
-    (void)id;
-    return m->fn(txn, m->op);
+    enum err e = mutation_renew_owners_secret(txn, m, QUERY_TOKENS_OF_WORKER, id);
+    return e == ERR_OK ? m->fn(txn, m->op) : e;
 }
 
 enum err api_worker_register(void *ctx, struct request *rq, struct fault *fault)
@@ -87,49 +85,13 @@ static const char *device_id(const void *op)
     return ((const struct op_device_register *)op)->out.id;
 }
 
-static enum err revoke_tokens(struct store_txn *txn, struct op_device_register *op, const char *id,
-                              int64_t now, struct token_row *out_last)
-{
-    struct token_row *rows;
-    size_t n;
-    enum err e =
-        store_find(txn, QUERY_TOKENS_OF_DEVICE, op->base.arena, 0, &rows, &n, store_text(id), store_int(0));
-    for (size_t i = 0; e == ERR_OK && i < n; i++) {
-        *out_last = rows[i];
-        rows[i].revoked_at = now;
-        rows[i].revoked_reason = TOKEN_REASON_REPLACED;
-        e = store_update(txn, RECORD_TOKEN, &rows[i]);
-        if (e == ERR_OK)
-            e = api_token_changed(txn, rows[i].id);
-    }
-    if (e == ERR_OK && n == 0)
-        return fault_set(
-            &op->base.fault, ERR_CONFLICT, NULL,
-            "The device that this request made has been revoked since. Register it anew, with a new "
-            "Idempotency-Key.");
-    return e;
-}
-
 static enum err device_reissue(struct store_txn *txn, struct mutation *m, const char *id)
 {
     struct op_device_register *op = m->op;
-    int64_t now = clock_now_ms(&m->api->clock);
-    struct token_row token;
-    enum err e = revoke_tokens(txn, op, id, now, &token);
-    if (e != ERR_OK)
-        return e;
-    char token_id[ID_SIZE];
-    struct entropy entropy = entropy_system();
-    if ((e = id_new(&entropy, now, token_id)) != ERR_OK)
-        return e;
-    token.id = token_id;
-    token.sha256 = m->secret_sha256;
-    token.created_at = now;
-    if ((e = store_insert(txn, RECORD_TOKEN, &token)) != ERR_OK)
-        return e;
+    enum err e = mutation_renew_owners_secret(txn, m, QUERY_TOKENS_OF_DEVICE, id);
     record_init(RECORD_DEVICE, &op->out);
     op->out.id = id;
-    return store_get(txn, RECORD_DEVICE, op->base.arena, &op->out);
+    return e == ERR_OK ? store_get(txn, RECORD_DEVICE, op->base.arena, &op->out) : e;
 }
 
 enum err api_device_register(void *ctx, struct request *rq, struct fault *fault)

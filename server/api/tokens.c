@@ -89,9 +89,7 @@ static enum err token_reissue(struct store_txn *txn, struct mutation *m, const c
     enum err e = store_get(txn, RECORD_TOKEN, op->base.arena, &op->out);
     if (e != ERR_OK)
         return e;
-    op->out.sha256 = m->secret_sha256;
-    e = store_update(txn, RECORD_TOKEN, &op->out);
-    return e == ERR_OK ? api_token_changed(txn, id) : e;
+    return mutation_renew_secret(txn, m, &op->out);
 }
 
 enum err api_token_create(void *ctx, struct request *rq, struct fault *fault)
