@@ -3,6 +3,7 @@ scenario_tests = \
 	tests/scenario/test_hostile.py \
 	tests/scenario/test_openapi.py \
 	tests/scenario/test_same_bits.py \
+	tests/scenario/test_exactly_once.py \
 	tests/scenario/test_simulated_time.py \
 	tests/scenario/test_sweep.py \
 	tests/scenario/test_kill.py \
@@ -22,4 +23,4 @@ scenario_tests = \
 	tests/scenario/test_readme.py \
 	tests/scenario/test_routes.py
 TESTS += $(scenario_tests)
-EXTRA_DIST += $(scenario_tests) tests/scenario/harness.py tests/scenario/specs.py tests/scenario/streams.py tests/scenario/device.py tests/scenario/readme.py tests/requirements.txt
+EXTRA_DIST += $(scenario_tests) tests/scenario/harness.py tests/scenario/proxy.py tests/scenario/specs.py tests/scenario/streams.py tests/scenario/device.py tests/scenario/readme.py tests/requirements.txt
