@@ -187,6 +187,8 @@ static void bench_blobs(struct blobs *b, const char *plain)
         }
         int64_t removed;
         must("collect", b->ops->collect(b, is_never_named, NULL, &removed));
+        while (b->ops->has_garbage(b))
+            must("commit", b->ops->commit(b));
     }
 }
 

@@ -101,7 +101,7 @@ static enum err advance_runs(struct core *c, bool *has_more, int64_t *out_next_m
 enum err core_advance(struct core *c, int64_t *out_next_ms)
 {
     int64_t presence_ms = INT64_MAX;
-    bool has_more = true;
+    bool has_more = true, has_garbage;
     enum err e = ERR_OK;
     *out_next_ms = INT64_MAX;
     while (has_more) {
@@ -109,8 +109,11 @@ enum err core_advance(struct core *c, int64_t *out_next_ms)
         e = advance_runs(c, &has_more, out_next_ms);
     }
     /* A run that cannot go on keeps nobody else from being looked after. */
-    enum err of_leftovers = leftovers_remove(c), of_presence = presence_advance(c, &presence_ms);
-    e = e ? e : of_leftovers ? of_leftovers : of_presence;
+    enum err of_leftovers = leftovers_remove(c), of_garbage = garbage_advance(c, &has_garbage);
+    enum err of_presence = presence_advance(c, &presence_ms);
+    e = e ? e : of_leftovers ? of_leftovers : of_garbage ? of_garbage : of_presence;
+    if (has_garbage)
+        *out_next_ms = core_now(c);
     if (presence_ms < *out_next_ms)
         *out_next_ms = presence_ms;
     if (e && core_now(c) + RETRY_MS < *out_next_ms)

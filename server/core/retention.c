@@ -20,24 +20,6 @@ static enum err list_add(struct work *w, struct blob_list *list, int64_t id)
     return ERR_OK;
 }
 
-enum err retention_updates(struct work *w, const struct run_row *run, int64_t round,
-                           struct blob_list *garbage)
-{
-    struct update_row *rows;
-    size_t count;
-    enum err e = store_find(w->txn, QUERY_UPDATES_BY_ROUND, w->arena, 0, &rows, &count, store_text(run->id),
-                            store_int(round), store_any);
-    for (size_t i = 0; i < count && !e; i++) {
-        if (!rows[i].blob_id)
-            continue;
-        e = list_add(w, garbage, rows[i].blob_id);
-        rows[i].blob_id = 0;
-        if (!e)
-            e = store_update(w->txn, RECORD_UPDATE, &rows[i]);
-    }
-    return e;
-}
-
 enum err retention_models(struct work *w, const struct plan *plan, const struct run_row *run, int64_t newest,
                           struct blob_list *garbage)
 {
@@ -102,45 +84,70 @@ void leftovers_free(struct core *c)
         free(l);
 }
 
-struct leftover_op {
-    struct op_base base;
+struct leftover_read {
+    struct core *core;
+    struct arena *arena;
     const struct leftover *what;
-    struct blob_list garbage;
+    struct update_row *rows;
+    size_t count;
 };
 
-static enum err op_leftover(struct store_txn *txn, void *arg)
+static enum err read_leftover(struct store_txn *txn, void *arg)
 {
-    struct leftover_op *a = arg;
-    struct work w = work_begin(txn, &a->base);
+    struct leftover_read *a = arg;
+    struct fault fault;
+    struct work w = {.txn = txn, .arena = a->arena, .fault = &fault, .caller = ""};
     struct run_row run;
     struct round_row round;
     const struct plan *plan;
-    a->garbage = (struct blob_list){0};
+    a->count = 0;
     enum err e = run_load(&w, a->what->run_id, &run);
     if (!e)
         e = round_load(&w, run.id, a->what->round, &round);
     /* The operation that left it may have failed at its commit: then the round is still open. */
     if (e || round.status != ROUND_CLOSED)
         return e == ERR_NOT_FOUND ? ERR_OK : e;
-    e = plan_cache_get(&w.core->plans, &run, round.config, &plan);
+    e = plan_cache_get(&a->core->background_plans, &run, round.config, &plan);
     /* A spec that cannot be read does not say that they may go. */
     if (e || plan->spec.retention.keep_updates)
         return e == ERR_CORRUPT ? ERR_OK : e;
-    return retention_updates(&w, &run, round.n, &a->garbage);
+    return store_find(txn, QUERY_UPDATES_BY_ROUND, a->arena, 0, &a->rows, &a->count, store_text(run.id),
+                      store_int(round.n), store_any);
 }
 
+/* The rows stay as they are: to rewrite those of a large round would hold up the writer. */
 enum err leftovers_remove(struct core *c)
 {
     enum err e = ERR_OK;
     for (struct leftover *l; !e && (l = leftover_take(c)); free(l)) {
         struct arena arena = ARENA_INIT(CORE_ARENA_MAX);
-        struct leftover_op op = {.base = {.core = c, .arena = &arena}, .what = l};
-        e = store_write_wait(c->store, op_leftover, &op);
-        if (!e)
-            blobs_remove(c, op.garbage.ids, op.garbage.count);
-        else
+        struct leftover_read a = {.core = c, .arena = &arena, .what = l};
+        e = c->store->ops->read(c->store, read_leftover, &a);
+        for (size_t i = 0; i < a.count && !e; i++)
+            if (a.rows[i].blob_id)
+                blobs_remove(c, &a.rows[i].blob_id, 1);
+        if (e)
             leftover_add(c, l->run_id, l->round);
         arena_release(&arena);
     }
+    return e;
+}
+
+static enum err op_nothing(struct store_txn *txn, void *arg)
+{
+    (void)txn;
+    (void)arg;
+    return ERR_OK;
+}
+
+/* The writer has the blobs committed before its own commit, and each commit of theirs gives back a piece. So
+ * whoever writes meanwhile waits for one piece, in its turn. */
+enum err garbage_advance(struct core *c, bool *out_has_more)
+{
+    *out_has_more = false;
+    if (!c->blobs->ops->has_garbage(c->blobs))
+        return ERR_OK;
+    enum err e = store_write_wait(c->store, op_nothing, NULL);
+    *out_has_more = !e && c->blobs->ops->has_garbage(c->blobs);
     return e;
 }

@@ -111,8 +111,6 @@ enum err round_close(struct work *w, struct run_row *run, struct round_row *roun
     enum err e = plan_cache_get(&w->core->plans, run, round->config, &plan);
     if (!e)
         e = round_finish(w, run, round, result);
-    if (!e && !plan->spec.retention.keep_updates)
-        e = retention_updates(w, run, round->n, &garbage);
     if (!e && round->type == ROUND_TRAIN)
         e = retention_models(w, plan, run, round->model_version_out, &garbage);
     if (!e && round->outcome == ROUND_FAILED)

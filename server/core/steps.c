@@ -58,6 +58,8 @@ static enum err do_aggregation(struct core *c, struct step_op *op)
         e = store_write_wait(c->store, op_close, op);
     if (!e)
         blobs_remove(c, op->garbage, op->num_garbage);
+    if (!e && op->is_used)
+        leftover_add(c, op->due->id, op->due->round);
     if ((e || !op->is_used) && op->result.has_model)
         blobs_remove(c, &op->result.blob_id, 1);
     return e;

@@ -25,11 +25,13 @@ struct blob_ops {
     /* Exactly n bytes from offset. ERR_NOT_FOUND, ERR_RANGE_NOT_SATISFIABLE past the end, ERR_CORRUPT where
      * the file is damaged. */
     enum err (*read)(struct blobs *b, int64_t id, int64_t offset, void *out, size_t n) MUST_CHECK;
-    enum err (*remove)(struct blobs *b,
-                       int64_t id) MUST_CHECK; /* ERR_NOT_FOUND; durable at the next commit */
-    enum err (*commit)(struct blobs *b)
-        MUST_CHECK; /* all that was put or removed so far; cheap when there is nothing */
-    /* Removes every blob for which is_named says false. Only while no upload runs. */
+    /* ERR_NOT_FOUND. It is gone at once, but its bytes leave the file in pieces, one with each commit: a
+     * crash before the last leaves an orphan. */
+    enum err (*remove)(struct blobs *b, int64_t id) MUST_CHECK;
+    /* All that was put so far, and a piece of what was removed; cheap when there is nothing. */
+    enum err (*commit)(struct blobs *b) MUST_CHECK;
+    bool (*has_garbage)(struct blobs *b); /* a commit would give back more of what was removed */
+    /* Removes, as `remove` does, every blob for which is_named says false. Only while no upload runs. */
     enum err (*collect)(struct blobs *b, bool (*is_named)(void *ctx, int64_t id), void *ctx,
                         int64_t *out_removed) MUST_CHECK;
     int64_t (*total_bytes)(struct blobs *b);

@@ -52,3 +52,7 @@ EXTRA_DIST += build-aux/embed sql/README.md $(SQL_MIGRATIONS:%=sql/sqlite/%) \
 noinst_PROGRAMS += bench/bench_store
 bench_bench_store_SOURCES = bench/bench_store.c
 bench_bench_store_LDADD = $(SQLITE_STORE_LIBS)
+
+noinst_PROGRAMS += bench/bench_removal
+bench_bench_removal_SOURCES = bench/bench_removal.c
+bench_bench_removal_LDADD = $(SQLITE_STORE_LIBS)

@@ -65,7 +65,7 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
     I(deadline_at)
 
 /* An accepted update. body_sha256 covers body and metadata: what tells a repeat from a conflict. blob_id 0:
- * no body kept. */
+ * there was no body. Once its round is closed only a run that keeps updates still has the blob. */
 #define UPDATE_COLUMNS(T, I, R)                                                                              \
     T(id) T(task_id) T(run_id) I(round) I(ordinal) T(device_id) I(type) I(attempt) T(body_sha256) I(blob_id) \
     I(size_bytes) T(content) I(num_examples) I(steps_done) I(is_partial) T(receipt) I(accepted_at)

@@ -21,6 +21,7 @@ STORE_TESTS = \
 	tests/bin/test_store_queries \
 	tests/bin/test_store_queue \
 	tests/bin/test_store_records \
+	tests/bin/test_store_removal \
 	tests/bin/test_store_schema \
 	tests/bin/test_store_writes
 check_PROGRAMS += $(STORE_TESTS)
@@ -70,6 +71,10 @@ tests_bin_test_store_queue_LDADD = $(STORE_TEST_LIBS)
 tests_bin_test_store_records_SOURCES = tests/store/test_records.c
 tests_bin_test_store_records_CFLAGS = $(STORE_TEST_CFLAGS)
 tests_bin_test_store_records_LDADD = $(STORE_TEST_LIBS)
+
+tests_bin_test_store_removal_SOURCES = tests/store/test_removal.c
+tests_bin_test_store_removal_CFLAGS = $(STORE_TEST_CFLAGS)
+tests_bin_test_store_removal_LDADD = $(STORE_TEST_LIBS)
 
 tests_bin_test_store_schema_SOURCES = tests/store/test_schema.c
 tests_bin_test_store_schema_CFLAGS = $(STORE_TEST_CFLAGS)

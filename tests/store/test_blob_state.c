@@ -49,6 +49,7 @@ static void ck_gone(void)
     ck_assert_ptr_null(idmap_get(&blobs.objects, 7));
     ck_assert_ptr_null(blobs.open.first);
     ck_assert_ptr_null(blobs.waiting.first);
+    ck_assert_ptr_null(blobs.garbage.first);
     ck_assert_int_eq(blobs.pending_bytes, 0);
     ck_assert_int_eq(blobs.num_open, 0);
     ck_assert_int_eq(blobs.num_listed, 0);
@@ -128,11 +129,11 @@ START_TEST(an_upload_given_up_during_a_flush_is_dropped_after_it)
         object_flushed(&blobs, object, OBJECT_OPEN, has_failed ? ERR_STORAGE_FULL : ERR_OK);
         if (!has_failed) {
             /* Its rows reached the file: the next flush takes them out. */
-            ck_assert_ptr_eq(blobs.waiting.first, object);
+            ck_assert_ptr_eq(blobs.garbage.first, object);
             ck_assert_int_eq(blobs.pending_bytes, 0);
             object_take(object);
             object_flushed(&blobs, object, OBJECT_DROPPED, ERR_STORAGE_FULL);
-            ck_assert_ptr_eq(blobs.waiting.first, object);
+            ck_assert_ptr_eq(blobs.garbage.first, object);
             object_take(object);
             object_flushed(&blobs, object, OBJECT_DROPPED, ERR_OK);
         }
@@ -148,7 +149,7 @@ START_TEST(a_blob_removed_while_it_is_written_is_dropped_after_it)
     object_take(object);
     object_want(&blobs, object, OBJECT_DROPPED);
     object_flushed(&blobs, object, OBJECT_ENDED, ERR_OK);
-    ck_assert_ptr_eq(blobs.waiting.first, object);
+    ck_assert_ptr_eq(blobs.garbage.first, object);
     ck_assert_int_eq((int)object->wanted, OBJECT_DROPPED);
     object_take(object);
     object_flushed(&blobs, object, OBJECT_DROPPED, ERR_OK);

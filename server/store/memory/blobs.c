@@ -130,6 +130,12 @@ static enum err memory_commit(struct blobs *b)
     return ERR_OK;
 }
 
+static bool memory_has_garbage(struct blobs *b)
+{
+    (void)b;
+    return false;
+}
+
 static enum err memory_collect(struct blobs *base, bool (*is_named)(void *ctx, int64_t id), void *ctx,
                                int64_t *out_removed)
 {
@@ -172,6 +178,7 @@ static const struct blob_ops memory_ops = {
     .read = memory_read,
     .remove = memory_remove,
     .commit = memory_commit,
+    .has_garbage = memory_has_garbage,
     .collect = memory_collect,
     .total_bytes = memory_total_bytes,
     .close = memory_close,

@@ -84,12 +84,11 @@ enum err blob_file_size(struct sqlite_blobs *b, int64_t id, int64_t *out_size)
     return query_int(b, b->find_size, out_size);
 }
 
-/* The row of the chunk that holds the offset: the last that begins at or before it. */
-static enum err chunk_at(struct sqlite_blobs *b, int64_t id, int64_t offset, int64_t *out_row)
+enum err blob_file_last_chunk(struct sqlite_blobs *b, int64_t id, int64_t unit, int64_t *out_row)
 {
     int64_t first = id * CHUNKS_PER_BLOB;
     (void)sqlite3_bind_int64(b->find_chunk, 1, first);
-    (void)sqlite3_bind_int64(b->find_chunk, 2, first + offset / CHUNK_UNIT);
+    (void)sqlite3_bind_int64(b->find_chunk, 2, first + unit);
     return query_int(b, b->find_chunk, out_row);
 }
 
@@ -105,7 +104,7 @@ enum err blob_file_read(struct sqlite_blobs *b, int64_t id, int64_t offset, void
     if (!n)
         return ERR_OK;
     int64_t row = 0;
-    enum err e = chunk_at(b, id, offset, &row);
+    enum err e = blob_file_last_chunk(b, id, offset / CHUNK_UNIT, &row);
     if (e)
         return e == ERR_NOT_FOUND ? damaged(id, offset) : e;
     sqlite3_blob *chunk = NULL;

@@ -9,16 +9,17 @@ struct job {
     int write_as; /* OBJECT_... */
     int64_t size;
     bool is_in_file;
+    bool is_done; /* false: of one that is dropped, more is in the file */
 };
 
-static size_t add_jobs(struct object_list *list, struct job *jobs, size_t count)
+static size_t add_jobs(const struct object_list *list, struct job *jobs, size_t count, size_t max)
 {
-    for (struct blob_object *o = list->first; o; o = o->next) {
+    for (struct blob_object *o = list->first; o && count < max; o = o->next) {
         /* Of an upload that runs, only what has gathered. */
         if (o->wanted == OBJECT_OPEN && !o->pending.first)
             continue;
         object_take(o);
-        jobs[count++] = (struct job){o, (int)o->wanted, o->size, o->is_in_file};
+        jobs[count++] = (struct job){o, (int)o->wanted, o->size, o->is_in_file, o->wanted != OBJECT_DROPPED};
     }
     return count;
 }
@@ -28,34 +29,58 @@ static enum err take_jobs(struct sqlite_blobs *b, bool with_open, struct job **o
     enum err e = ERR_OK;
     *out_count = 0;
     (void)pthread_mutex_lock(&b->state);
-    *out = malloc((size_t)(b->num_listed + 1) * sizeof **out);
+    size_t max = (size_t)b->num_listed + DROP_BLOBS;
+    *out = malloc(max * sizeof **out);
     if (!*out) {
         e = ERR_NO_MEMORY;
     } else {
-        *out_count = add_jobs(&b->waiting, *out, 0);
+        *out_count = add_jobs(&b->waiting, *out, 0, max);
         if (with_open)
-            *out_count = add_jobs(&b->open, *out, *out_count);
+            *out_count = add_jobs(&b->open, *out, *out_count, max);
+        *out_count = add_jobs(&b->garbage, *out, *out_count, *out_count + DROP_BLOBS);
     }
     (void)pthread_mutex_unlock(&b->state);
     return e;
+}
+
+static enum err put_object(struct sqlite_blobs *b, int64_t id, int64_t size)
+{
+    (void)sqlite3_bind_int64(b->put_object, 1, id);
+    (void)sqlite3_bind_int64(b->put_object, 2, size);
+    return db_run(b->put_object, "writing a blob");
+}
+
+/* Removes at most *bytes from the blob's end, but a chunk at least. What is cut short is no blob any more. */
+static enum err drop_piece(struct sqlite_blobs *b, struct job *job, int64_t *bytes)
+{
+    int64_t id = job->object->id, first = id * CHUNKS_PER_BLOB, last = first;
+    enum err e = blob_file_last_chunk(b, id, CHUNKS_PER_BLOB - 1, &last);
+    if (!e) {
+        int64_t start = (last - first) * CHUNK_UNIT, end = start + (int64_t)LIMIT_BLOB_CHUNK;
+        end = job->size > start && job->size < end ? job->size : end;
+        int64_t from = end > *bytes ? (end - *bytes + CHUNK_UNIT - 1) / CHUNK_UNIT * CHUNK_UNIT : 0;
+        from = from < start ? from : start;
+        (void)sqlite3_bind_int64(b->drop_chunks, 1, first + from / CHUNK_UNIT);
+        (void)sqlite3_bind_int64(b->drop_chunks, 2, last);
+        e = db_run(b->drop_chunks, "deleting a blob");
+        *bytes -= end - from;
+        job->size = from;
+        if (e || from > 0)
+            return e ? e : put_object(b, id, -1);
+    }
+    job->is_done = !e || e == ERR_NOT_FOUND;
+    if (!job->is_done)
+        return e;
+    (void)sqlite3_bind_int64(b->drop_object, 1, id);
+    return db_run(b->drop_object, "deleting a blob");
 }
 
 static enum err write_job(struct sqlite_blobs *b, const struct job *job)
 {
     int64_t first = job->object->id * CHUNKS_PER_BLOB;
     enum err e = ERR_OK;
-    if (job->write_as == OBJECT_DROPPED) {
-        (void)sqlite3_bind_int64(b->drop_chunks, 1, first);
-        (void)sqlite3_bind_int64(b->drop_chunks, 2, first + CHUNKS_PER_BLOB - 1);
-        e = db_run(b->drop_chunks, "deleting a blob");
-        (void)sqlite3_bind_int64(b->drop_object, 1, job->object->id);
-        return e ? e : db_run(b->drop_object, "deleting a blob");
-    }
-    if (job->write_as == OBJECT_ENDED || !job->is_in_file) {
-        (void)sqlite3_bind_int64(b->put_object, 1, job->object->id);
-        (void)sqlite3_bind_int64(b->put_object, 2, job->write_as == OBJECT_ENDED ? job->size : -1);
-        e = db_run(b->put_object, "writing a blob");
-    }
+    if (job->write_as == OBJECT_ENDED || !job->is_in_file)
+        e = put_object(b, job->object->id, job->write_as == OBJECT_ENDED ? job->size : -1);
     for (const struct blob_chunk *c = job->object->flushing.first; c && !e; c = c->next) {
         (void)sqlite3_bind_int64(b->put_chunk, 1, first + c->offset / CHUNK_UNIT);
         int rc = sqlite3_bind_blob64(b->put_chunk, 2, c->bytes, (sqlite3_uint64)c->size, SQLITE_STATIC);
@@ -65,13 +90,18 @@ static enum err write_job(struct sqlite_blobs *b, const struct job *job)
     return e;
 }
 
-static enum err write_jobs(struct sqlite_blobs *b, const struct job *jobs, size_t count)
+static enum err write_jobs(struct sqlite_blobs *b, struct job *jobs, size_t count)
 {
+    int64_t bytes = DROP_BYTES;
     if (!count)
         return ERR_OK;
     enum err e = db_run(b->begin, "beginning to write blobs");
-    for (size_t i = 0; i < count && !e; i++)
-        e = write_job(b, &jobs[i]);
+    for (size_t i = 0; i < count && !e; i++) {
+        if (jobs[i].write_as != OBJECT_DROPPED)
+            e = write_job(b, &jobs[i]);
+        else if (bytes > 0)
+            e = drop_piece(b, &jobs[i], &bytes);
+    }
     if (!e)
         e = db_run(b->commit, "committing blobs");
     if (e)
@@ -88,8 +118,12 @@ enum err blobs_flush(struct sqlite_blobs *b, bool with_open)
         return e;
     e = write_jobs(b, jobs, count);
     (void)pthread_mutex_lock(&b->state);
-    for (size_t i = 0; i < count; i++)
-        object_flushed(b, jobs[i].object, jobs[i].write_as, e);
+    for (size_t i = 0; i < count; i++) {
+        if (jobs[i].is_done || e)
+            object_flushed(b, jobs[i].object, jobs[i].write_as, e);
+        else
+            object_dropped_to(jobs[i].object, jobs[i].size);
+    }
     (void)pthread_mutex_unlock(&b->state);
     free(jobs);
     return e;

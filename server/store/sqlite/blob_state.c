@@ -5,7 +5,7 @@
 
 static struct object_list *list_of(struct sqlite_blobs *b, int wanted)
 {
-    return wanted == OBJECT_OPEN ? &b->open : &b->waiting;
+    return wanted == OBJECT_OPEN ? &b->open : wanted == OBJECT_ENDED ? &b->waiting : &b->garbage;
 }
 
 static void link_object(struct sqlite_blobs *b, struct blob_object *o)
@@ -15,7 +15,7 @@ static void link_object(struct sqlite_blobs *b, struct blob_object *o)
     o->next = NULL;
     *(list->last ? &list->last->next : &list->first) = o;
     list->last = o;
-    b->num_listed++;
+    b->num_listed += o->wanted != OBJECT_DROPPED;
     b->num_open += o->wanted == OBJECT_OPEN;
 }
 
@@ -24,7 +24,7 @@ static void unlink_object(struct sqlite_blobs *b, struct blob_object *o)
     struct object_list *list = list_of(b, (int)o->wanted);
     *(o->previous ? &o->previous->next : &list->first) = o->next;
     *(o->next ? &o->next->previous : &list->last) = o->previous;
-    b->num_listed--;
+    b->num_listed -= o->wanted != OBJECT_DROPPED;
     b->num_open -= o->wanted == OBJECT_OPEN;
 }
 
@@ -121,6 +121,12 @@ void object_flushed(struct sqlite_blobs *b, struct blob_object *o, int written_a
         free_object(b, o);
 }
 
+void object_dropped_to(struct blob_object *o, int64_t size)
+{
+    o->is_flushing = false;
+    o->size = size;
+}
+
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -145,5 +151,7 @@ void objects_release(struct sqlite_blobs *b)
 {
     while (b->waiting.first)
         free_object(b, b->waiting.first);
+    while (b->garbage.first)
+        free_object(b, b->garbage.first);
     idmap_release(&b->objects);
 }

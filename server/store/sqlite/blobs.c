@@ -3,9 +3,6 @@
 #include "common/base/log.h"
 #include "server/store/sqlite/location.h"
 
-/* Blobs of one transaction of collect. */
-#define COLLECT_BATCH 1000
-
 struct blob_put {
     struct sqlite_blobs *blobs;
     struct blob_object *object;
@@ -209,7 +206,7 @@ static enum err remove_with_io(struct sqlite_blobs *b, int64_t id)
     e = blob_file_size(b, id, &size);
     if (e)
         return e;
-    struct blob_object values = {.id = id, .wanted = OBJECT_DROPPED, .is_in_file = true};
+    struct blob_object values = {.id = id, .size = size, .wanted = OBJECT_DROPPED, .is_in_file = true};
     (void)pthread_mutex_lock(&b->state);
     e = object_add(b, &values, &o);
     if (!e)
@@ -231,7 +228,7 @@ static enum err sqlite_commit(struct blobs *base)
 {
     struct sqlite_blobs *b = blobs_of(base);
     (void)pthread_mutex_lock(&b->state);
-    bool has_work = b->waiting.first != NULL;
+    bool has_work = b->waiting.first || b->garbage.first;
     (void)pthread_mutex_unlock(&b->state);
     if (!has_work)
         return ERR_OK;
@@ -241,10 +238,20 @@ static enum err sqlite_commit(struct blobs *base)
     return e;
 }
 
-/* An upload that a crash cut short has a row, but no size. */
+static bool sqlite_has_garbage(struct blobs *base)
+{
+    struct sqlite_blobs *b = blobs_of(base);
+    (void)pthread_mutex_lock(&b->state);
+    bool has_garbage = b->garbage.first != NULL;
+    (void)pthread_mutex_unlock(&b->state);
+    return has_garbage;
+}
+
+/* An upload or a removal that a crash cut short has a row, but no size. */
 static enum err drop_unfinished(struct sqlite_blobs *b, int64_t id)
 {
-    struct blob_object *o, values = {.id = id, .wanted = OBJECT_DROPPED, .is_in_file = true};
+    struct blob_object *o,
+        values = {.id = id, .size = INT64_MAX, .wanted = OBJECT_DROPPED, .is_in_file = true};
     (void)pthread_mutex_lock(&b->state);
     enum err e = idmap_get(&b->objects, id) ? ERR_OK : object_add(b, &values, &o);
     (void)pthread_mutex_unlock(&b->state);
@@ -261,8 +268,8 @@ static enum err collect_one(struct sqlite_blobs *b, bool (*is_named)(void *ctx, 
     if (!e && is_named(ctx, id))
         return ERR_OK;
     e = e ? drop_unfinished(b, id) : sqlite_remove(&b->base, id);
-    if (!e && ++*removed % COLLECT_BATCH == 0)
-        e = sqlite_commit(&b->base);
+    if (!e)
+        ++*removed;
     return e;
 }
 
@@ -282,7 +289,7 @@ static enum err sqlite_collect(struct blobs *base, bool (*is_named)(void *ctx, i
     for (size_t i = 0; !e && i < count; i++)
         e = collect_one(b, is_named, ctx, ids[i], out_removed);
     free(ids);
-    return e ? e : sqlite_commit(base);
+    return e;
 }
 
 static int64_t sqlite_total_bytes(struct blobs *base)
@@ -324,6 +331,7 @@ static const struct blob_ops sqlite_ops = {
     .read = sqlite_read,
     .remove = sqlite_remove,
     .commit = sqlite_commit,
+    .has_garbage = sqlite_has_garbage,
     .collect = sqlite_collect,
     .total_bytes = sqlite_total_bytes,
     .close = sqlite_close,

@@ -23,6 +23,9 @@
 
 /* Bytes that wait, above which an upload writes them out before it goes on: one transaction's. */
 #define PENDING_BYTES ((int64_t)16 * 1024 * 1024)
+/* What one transaction removes at most: the writer waits for it. */
+#define DROP_BLOBS ((size_t)128)
+#define DROP_BYTES ((int64_t)8 * 1024 * 1024)
 /* Bytes that all uploads together may hold in chunks that are not full. */
 #define FILLING_BYTES ((int64_t)64 * 1024 * 1024)
 
@@ -37,8 +40,8 @@ struct chunk_list {
 
 /* A blob whose state in the file is not yet the one it shall have. */
 struct blob_object {
-    struct blob_object *previous, *next; /* in its list: open or waiting */
-    int64_t id, size;
+    struct blob_object *previous, *next; /* in its list */
+    int64_t id, size;                    /* size: of one that is dropped, what may still be in the file */
     enum { OBJECT_OPEN, OBJECT_ENDED, OBJECT_DROPPED } wanted;
     bool is_in_file;                     /* has rows */
     bool is_flushing;                    /* a flush works on it: it may not be freed */
@@ -58,10 +61,11 @@ struct sqlite_blobs {
         *find_chunk, *all_ids;
 
     pthread_mutex_t state;
-    struct idmap objects;             /* all of the two lists, by id */
-    struct object_list open, waiting; /* uploads that run; objects that a commit must write */
-    int64_t num_open, num_listed;
-    int64_t pending_bytes; /* in chunks, flushing ones too */
+    struct idmap objects; /* all of the lists, by id */
+    /* Uploads that run; what a commit must write; what commits remove, piece by piece. */
+    struct object_list open, waiting, garbage;
+    int64_t num_open, num_listed; /* num_listed: open and waiting */
+    int64_t pending_bytes;        /* in chunks, flushing ones too */
     int64_t last_id, total_bytes;
 };
 
@@ -77,14 +81,16 @@ enum err object_append(struct sqlite_blobs *b, struct blob_object *o, struct buf
 void object_take(struct blob_object *o);
 /* What a flush leaves: the chunks are written, or they wait again; frees an object that is as it shall be. */
 void object_flushed(struct sqlite_blobs *b, struct blob_object *o, int written_as, enum err result);
+/* What a flush leaves of an object whose removal goes on. */
+void object_dropped_to(struct blob_object *o, int64_t size);
 /* Copies what lies in memory of [offset, offset + n) and gives how many of the n, from the start, lie in the
  * file. */
 size_t object_read(const struct blob_object *o, int64_t offset, void *out, size_t n);
 void objects_release(struct sqlite_blobs *b);
 
 /* --- blob_flush.c: with `io` held and `state` free --- */
-/* Writes and commits what waits; with_open: what running uploads have so far as well. Nothing is lost on an
- * error. */
+/* Writes and commits what waits, and removes a piece of what is dropped; with_open: writes what running
+ * uploads have so far as well. Nothing is lost on an error. */
 enum err blobs_flush(struct sqlite_blobs *b, bool with_open) MUST_CHECK;
 
 /* --- blob_file.c: with `io` held --- */
@@ -92,6 +98,8 @@ enum err blob_file_open(struct sqlite_blobs *b, const char *path, struct fault *
 void blob_file_close(struct sqlite_blobs *b);
 enum err blob_file_size(struct sqlite_blobs *b, int64_t id, int64_t *out_size) MUST_CHECK; /* ERR_NOT_FOUND */
 enum err blob_file_read(struct sqlite_blobs *b, int64_t id, int64_t offset, void *out, size_t n) MUST_CHECK;
+/* The row of the last chunk that begins at or before `unit` * CHUNK_UNIT. ERR_NOT_FOUND. */
+enum err blob_file_last_chunk(struct sqlite_blobs *b, int64_t id, int64_t unit, int64_t *out_row) MUST_CHECK;
 /* All ids in the file, those of unfinished uploads too; the caller frees them. */
 enum err blob_file_ids(struct sqlite_blobs *b, int64_t **out_ids, size_t *out_count) MUST_CHECK;
 

@@ -250,6 +250,11 @@ static enum err flaky_collect(struct blobs *b, bool (*is_named)(void *ctx, int64
     return blobs_of(b)->real->ops->collect(blobs_of(b)->real, is_named, ctx, out_removed);
 }
 
+static bool flaky_has_garbage(struct blobs *b)
+{
+    return blobs_of(b)->real->ops->has_garbage(blobs_of(b)->real);
+}
+
 static int64_t flaky_total_bytes(struct blobs *b)
 {
     return blobs_of(b)->real->ops->total_bytes(blobs_of(b)->real);
@@ -271,6 +276,7 @@ static const struct blob_ops blob_ops = {
     .read = flaky_blob_read,
     .remove = flaky_blob_remove,
     .commit = flaky_commit,
+    .has_garbage = flaky_has_garbage,
     .collect = flaky_collect,
     .total_bytes = flaky_total_bytes,
     .close = flaky_blobs_close,
