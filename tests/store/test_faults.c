@@ -59,7 +59,7 @@ START_TEST(metadata_survives_every_single_disk_fault)
     for (int kind = DISK_FULL; kind <= DISK_BROKEN; kind++) {
         int n = 0;
         while (write_with_fault((enum disk_fault)kind, n, 1))
-            n++;
+            n += FAULT_STRIDE;
         ck_assert_int_gt(n, NUM_EVENTS);
         for (n = 0; n < 30; n += 3)
             ck_assert(write_with_fault((enum disk_fault)kind, n, 1000000));
@@ -72,7 +72,7 @@ START_TEST(opening_survives_every_single_disk_fault)
 {
     fault_vfs_install();
     bool was_hit = true;
-    for (int n = 0; was_hit; n++) {
+    for (int n = 0; was_hit; n += FAULT_STRIDE) {
         const char *dir = make_dir();
         const struct backend *b = sqlite_backend();
         struct store *store = NULL;
@@ -155,13 +155,13 @@ START_TEST(blobs_survive_every_single_disk_fault)
     for (int kind = DISK_FULL; kind <= DISK_BROKEN; kind++) {
         int n = 0;
         while (blobs_with_fault((enum disk_fault)kind, n, 1, false))
-            n++;
+            n += FAULT_STRIDE;
         ck_assert_int_gt(n, 60);
         for (n = 0; n < 60; n += 7)
             ck_assert(blobs_with_fault((enum disk_fault)kind, n, 1000000, false));
         /* Its many calls are alike: one in some. */
         for (n = 0; blobs_with_fault((enum disk_fault)kind, n, 1, true);)
-            n += 61;
+            n += 61 * FAULT_STRIDE;
         ck_assert_int_gt(n, 500);
     }
 }

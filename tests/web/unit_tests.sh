@@ -3,6 +3,7 @@
 # stands twice in it.
 set -eu
 command -v node >/dev/null || { echo "skipped: no node; install Debian's nodejs"; exit 77; }
+[ -z "${ASAN_OPTIONS+x}${TSAN_OPTIONS+x}" ] || { echo "skipped: node runs the same under sanitizers; the other build's test does"; exit 77; }
 src=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 build=${top_builddir:-$src/build}
 

@@ -1,9 +1,19 @@
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include "common/base/arena.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/unit.h"
+
+/* One assertion for all bytes: each has its price. */
+static bool are_all(const unsigned char *bytes, size_t n, unsigned value)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i] != value)
+            return false;
+    return true;
+}
 
 START_TEST(test_zeroed_and_aligned)
 {
@@ -14,13 +24,11 @@ START_TEST(test_zeroed_and_aligned)
         parts[i] = arena_alloc(&a, sizes[i]);
         ck_assert_ptr_nonnull(parts[i]);
         ck_assert_uint_eq((uintptr_t)parts[i] % alignof(max_align_t), 0);
-        for (size_t j = 0; j < sizes[i]; j++)
-            ck_assert_uint_eq(parts[i][j], 0);
+        ck_assert(are_all(parts[i], sizes[i], 0));
         memset(parts[i], (int)i + 1, sizes[i]);
     }
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) /* nobody's bytes were given out twice */
-        for (size_t j = 0; j < sizes[i]; j++)
-            ck_assert_uint_eq(parts[i][j], i + 1);
+        ck_assert(are_all(parts[i], sizes[i], (unsigned)i + 1));
     arena_release(&a);
     ck_assert_uint_eq(a.used, 0);
     ck_assert_uint_eq(a.max, 1 << 20);
@@ -84,8 +92,7 @@ START_TEST(test_cleared_is_zeroed)
         for (size_t i = 0; i < 40 * round; i++) {
             const size_t n = 1 + i * 37 % 3000;
             unsigned char *p = arena_alloc(&a, n);
-            for (size_t j = 0; j < n; j++)
-                ck_assert_uint_eq(p[j], 0);
+            ck_assert(are_all(p, n, 0));
             memset(p, 0xff, n);
         }
         arena_clear(&a);
