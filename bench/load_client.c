@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/ssl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,18 +17,19 @@
 #include "common/base/clock.h"
 #include "common/base/limits.h"
 
-#define MAX_HEAD     (16 * KIB)
-#define SCRATCH      (256 * KIB)
-#define MAX_EVENTS   512
-#define FILL_PIECES  16
-#define EARLY_ENOUGH 20000 /* ns: sooner than this a request that falls due is sent at once */
+#define MAX_HEAD       (16 * KIB)
+#define SCRATCH        (256 * KIB)
+#define MAX_EVENTS     512
+#define FILL_PIECES    16
+#define OPENED_AT_ONCE 64
+#define EARLY_ENOUGH   20000 /* ns: sooner than this a request that falls due is sent at once */
 
 enum state { RESTING, BUSY };
 
 struct connection {
     struct load_link link;
     enum state state;
-    bool wants_out;
+    bool wants_out, was_open;
     struct load_request request;
     uint64_t sent, to_send;
     int64_t since_ns;
@@ -263,12 +265,13 @@ static bool take(const struct load *l, struct connection *c, const char *bytes, 
 
 /* --- what goes on --- */
 
-static void reopen(struct load *l, struct connection *c)
+static void open_or_die(struct load *l, struct connection *c)
 {
-    link_close(&c->link);
     if (!connection_open(l, c))
-        die("cannot connect to 127.0.0.1:%u again: %s", l->config.port, strerror(errno));
-    l->stats.num_reopened++;
+        die("cannot connect to 127.0.0.1:%u: %s", l->config.port, strerror(errno));
+    if (c->was_open)
+        l->stats.num_reopened++;
+    c->was_open = true;
 }
 
 /* The server may have closed a connection that rested: that is no answer, a new one is tried once. */
@@ -278,15 +281,17 @@ static bool send_first(struct load *l, struct connection *c)
         return true;
     if (c->sent > 0)
         return false;
-    reopen(l, c);
+    link_close(&c->link);
+    open_or_die(l, c);
     return send_more(l, c);
 }
 
+/* since_ns: when it was due; 0: now. */
 static void begin_and_send(struct load *l, struct connection *c, int64_t since_ns)
 {
     if (c->link.fd < 0)
-        reopen(l, c);
-    if (!begin_request(l, c, since_ns))
+        open_or_die(l, c);
+    if (!begin_request(l, c, since_ns ? since_ns : mono_ns()))
         rest(l, c);
     else if (!send_first(l, c))
         end_request(l, c, true);
@@ -326,7 +331,7 @@ static void serve(struct load *l, struct connection *c, uint32_t events)
     else if (events & ~(uint32_t)EPOLLOUT)
         receive(l, c);
     if (may_begin(l, c))
-        begin_and_send(l, c, mono_ns());
+        begin_and_send(l, c, 0);
 }
 
 /* Sends what is due; how long until the next is. */
@@ -344,21 +349,25 @@ static int64_t send_due(struct load *l, int64_t now_ns)
     }
 }
 
-static void loop(struct load *l, int64_t until_ns)
+static void serve_events(struct load *l, int64_t wait_ns)
 {
     static _Thread_local struct epoll_event events[MAX_EVENTS];
+    struct timespec wait = {.tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000};
+    int n = epoll_pwait2(l->epoll_fd, events, MAX_EVENTS, &wait, NULL);
+    if (n < 0 && errno != EINTR)
+        die("epoll_pwait2: %s", strerror(errno));
+    for (int i = 0; i < n && !l->is_stopped; i++)
+        serve(l, events[i].data.ptr, events[i].events);
+}
+
+static void loop(struct load *l, int64_t until_ns)
+{
     bool is_open = l->config.rate > 0 && !l->is_draining;
     for (int64_t now; !l->is_stopped && (now = mono_ns()) < until_ns;) {
         int64_t wait_ns = until_ns - now, due_ns = is_open ? send_due(l, now) : INT64_MAX;
         if (!is_open && l->stats.in_flight == 0)
             return;
-        wait_ns = due_ns < wait_ns ? due_ns : wait_ns;
-        struct timespec wait = {.tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000};
-        int n = epoll_pwait2(l->epoll_fd, events, MAX_EVENTS, &wait, NULL);
-        if (n < 0 && errno != EINTR)
-            die("epoll_pwait2: %s", strerror(errno));
-        for (int i = 0; i < n && !l->is_stopped; i++)
-            serve(l, events[i].data.ptr, events[i].events);
+        serve_events(l, due_ns < wait_ns ? due_ns : wait_ns);
     }
 }
 
@@ -391,7 +400,7 @@ void load_poke(struct load *l, size_t connection)
 {
     struct connection *c = &l->connections[connection];
     if (may_begin(l, c))
-        begin_and_send(l, c, mono_ns());
+        begin_and_send(l, c, 0);
 }
 
 void load_set_rate(struct load *l, double rate)
@@ -441,13 +450,14 @@ static void raise_open_files(void)
     }
 }
 
-static enum err open_all(struct load *l, struct fault *fault)
+static enum err open_connections(struct load *l, struct fault *fault)
 {
     enum err e = tls_open(l, fault);
     for (size_t i = 0; i < l->config.num_connections && !e; i++) {
         struct connection *c = &l->connections[i];
         buf_init(&c->in, MAX_HEAD + l->config.keep_body + 1);
-        if (!connection_open(l, c))
+        c->was_open = l->config.rate > 0;
+        if (c->was_open && !connection_open(l, c))
             e = fault_set(fault, ERR_NETWORK, NULL, "connection %zu to 127.0.0.1:%u: %s", i, l->config.port,
                           strerror(errno));
         else
@@ -462,6 +472,7 @@ enum err load_new(const struct load_config *config, struct load **out, struct fa
     if (!l)
         return ERR_NO_MEMORY;
     raise_open_files();
+    (void)signal(SIGPIPE, SIG_IGN); /* OpenSSL writes without MSG_NOSIGNAL */
     l->config = *config;
     l->to = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(config->port)};
     l->to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -470,7 +481,8 @@ enum err load_new(const struct load_config *config, struct load **out, struct fa
     l->connections = calloc(config->num_connections, sizeof *l->connections);
     for (size_t i = 0; l->connections && i < config->num_connections; i++)
         l->connections[i].link.fd = -1;
-    enum err e = l->epoll_fd >= 0 && l->scratch && l->connections ? open_all(l, fault) : ERR_NO_MEMORY;
+    enum err e =
+        l->epoll_fd >= 0 && l->scratch && l->connections ? open_connections(l, fault) : ERR_NO_MEMORY;
     if (e) {
         load_free(l);
         return e;

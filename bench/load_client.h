@@ -59,7 +59,9 @@ struct load_stats {
     uint64_t num_late; /* open loop: due, but no connection is free yet */
 };
 
-/* Opens all connections, one after the other. ERR_NETWORK, ERR_BAD_FILE (of ca_file), ERR_NO_MEMORY. */
+/* Open loop: opens all connections, one after the other; closed loop: load_run opens each with its first
+ * request, and the program ends where that fails. Ignores SIGPIPE. ERR_NETWORK, ERR_BAD_FILE (of ca_file),
+ * ERR_NO_MEMORY. */
 enum err load_new(const struct load_config *config, struct load **out, struct fault *fault) MUST_CHECK;
 void load_free(struct load *l);
 /* Sends and receives for so long, until load_stop(), or (closed loop) until every connection rests. What is

@@ -18,6 +18,7 @@ libfedlane_base_a_SOURCES = \
 	common/crypto/sha256.c common/crypto/sha256.h \
 	common/crypto/certificate.c common/crypto/certificate.h \
 	common/crypto/token.c common/crypto/token.h \
+	common/json/json_emit.c common/json/json_emit.h \
 	common/json/json_num.c common/json/json_num.h \
 	common/json/json_spec.c common/json/json_spec.h \
 	common/json/json_text.c

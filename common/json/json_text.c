@@ -1,8 +1,9 @@
 #include "common/json/json_spec.h"
+#include <stdint.h>
 #include <string.h>
-#include "common/base/buf.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
+#include "common/json/json_emit.h"
 
 struct place {
     size_t line, column;
@@ -80,9 +81,11 @@ out:
 
 enum err json_text(const json_t *value, char **out)
 {
-    char *text = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
-    if (!text)
-        return ERR_NO_MEMORY;
-    *out = text;
-    return ERR_OK;
+    struct buf text = BUF_INIT(SIZE_MAX);
+    size_t len;
+    enum err e = json_emit(value, true, &text);
+    if (!e)
+        e = buf_take(&text, out, &len);
+    buf_release(&text);
+    return e;
 }

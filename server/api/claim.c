@@ -75,8 +75,8 @@ static enum err answer(void *ctx, struct request *rq, struct fault *fault)
         return ERR_OK; /* waits on, or 204 when the time is up */
     core_seen(api->core, c->op.worker_id, c->op.device_id);
     if (c->is_single)
-        return reply_json(rq, 200, offer_json(&c->op.out[0]));
-    return reply_json(rq, 200, offers_json(c->op.out, c->op.out_count));
+        return reply_json(rq, 200, offer_json(request_arena(rq), &c->op.out[0]));
+    return reply_json(rq, 200, offers_json(request_arena(rq), c->op.out, c->op.out_count));
 }
 
 static enum err look(void *ctx, struct request *rq, bool timed_out, struct fault *fault)

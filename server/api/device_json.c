@@ -49,10 +49,10 @@ json_t *device_json(struct api *api, struct store_txn *txn, struct arena *arena,
     obj_int(&o, "ordinal", device->ordinal);
     obj_int(&o, "num_examples", device->num_examples);
     obj_int(&o, "num_test_examples", device->num_test_examples);
-    obj_raw(&o, "input", device->input);
+    obj_raw(&o, arena, "input", device->input);
     obj_int(&o, "classes", device->classes);
-    obj_raw(&o, "labels", device->labels);
-    obj_raw(&o, "capabilities", device->capabilities);
+    obj_raw(&o, arena, "labels", device->labels);
+    obj_raw(&o, arena, "capabilities", device->capabilities);
     obj_text(&o, "status", presence_name(core_device_presence(api->core, device)));
     obj_time(&o, "last_seen_at", core_device_last_seen(api->core, device));
     obj_num_or_null(&o, "steps_per_second", device->steps_per_second);

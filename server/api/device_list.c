@@ -114,7 +114,7 @@ static enum err take(struct reading *r, struct store_txn *txn, const struct devi
             *out_is_full = json_array_size(items) == (size_t)limit;
             if (*out_is_full)
                 return ERR_OK;
-            if (json_array_append_new(items, device_json(r->api, txn, &s->arena, &s->rows[i])) != 0)
+            if (json_array_append_new(items, device_json(r->api, txn, r->arena, &s->rows[i])) != 0)
                 return ERR_NO_MEMORY;
         }
         memcpy(after, s->cursors[i], CURSOR_SIZE);

@@ -13,7 +13,7 @@
 #define PIECE_BYTES     MIB        /* which ends once it has as much */
 #define EVENTS_MEMORY   (24 * MIB) /* of the rows of one look; the largest event needs a few MiB */
 
-static json_t *event_json(const struct event_row *ev)
+static json_t *event_json(struct arena *arena, const struct event_row *ev)
 {
     struct obj o = obj_new();
     obj_int(&o, "id", ev->id);
@@ -21,7 +21,7 @@ static json_t *event_json(const struct event_row *ev)
     obj_int(&o, "seq", ev->seq);
     obj_text(&o, "type", ev->type);
     obj_time(&o, "at", ev->at);
-    obj_raw(&o, "data", ev->data[0] ? ev->data : "{}");
+    obj_raw(&o, arena, "data", ev->data[0] ? ev->data : "{}");
     return obj_end(&o);
 }
 
@@ -202,7 +202,7 @@ static enum err page_of(struct events_look *look, const struct event_row *rows, 
 {
     json_t *items = json_array();
     for (size_t i = 0; items && i < n; i++) {
-        if (json_array_append_new(items, event_json(&rows[i])) != 0) {
+        if (json_array_append_new(items, event_json(look->r.arena, &rows[i])) != 0) {
             json_decref(items);
             return ERR_NO_MEMORY;
         }

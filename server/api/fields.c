@@ -1,8 +1,8 @@
 #include "server/api/fields.h"
 
 #include <math.h>
-#include <string.h>
 #include "common/base/clock.h"
+#include "common/json/json_emit.h"
 #include "common/json/json_num.h"
 
 struct obj obj_new(void)
@@ -75,8 +75,7 @@ void obj_time(struct obj *o, const char *key, int64_t ms)
     obj_text(o, key, text);
 }
 
-void obj_raw(struct obj *o, const char *key, const char *json_text)
+void obj_raw(struct obj *o, struct arena *arena, const char *key, const char *json_text)
 {
-    obj_take(o, key,
-             json_text[0] ? json_loadb(json_text, strlen(json_text), JSON_DECODE_ANY, NULL) : json_null());
+    obj_take(o, key, json_text[0] ? json_raw(arena, json_text) : json_null());
 }

@@ -5,9 +5,10 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "common/base/arena.h"
 
 struct obj {
-    json_t *json; /* NULL after a failure: out of memory, or text that is no JSON */
+    json_t *json; /* NULL after a failure: out of memory, or text that is no UTF-8 */
 };
 
 struct obj obj_new(void);
@@ -22,7 +23,9 @@ void obj_num(struct obj *o, const char *key, double value);          /* NaN is "
 void obj_num_or_null(struct obj *o, const char *key,
                      double value); /* NaN, the store's "none", becomes null */
 void obj_bool(struct obj *o, const char *key, bool value);
-void obj_time(struct obj *o, const char *key, int64_t ms);           /* RFC 3339; 0 becomes null */
-void obj_raw(struct obj *o, const char *key, const char *json_text); /* parsed; "" becomes null */
+void obj_time(struct obj *o, const char *key, int64_t ms); /* RFC 3339; 0 becomes null */
+/* Stored JSON as it is, "" as null. It is not parsed (json_raw()): nobody can look into it, and the arena
+ * outlives the object. */
+void obj_raw(struct obj *o, struct arena *arena, const char *key, const char *json_text);
 
 #endif

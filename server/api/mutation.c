@@ -1,8 +1,10 @@
 #include "server/api/mutation.h"
 
-#include <stdlib.h>
 #include <string.h>
+#include "common/base/buf.h"
+#include "common/base/limits.h"
 #include "common/base/str.h"
+#include "common/json/json_emit.h"
 
 static void mutation_release(void *value)
 {
@@ -51,13 +53,13 @@ static enum err render(struct mutation *m, struct store_txn *txn, struct arena *
         json_decref(json);
         json = NULL;
     }
-    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    struct buf text = BUF_INIT(LIMIT_JSON_REPLY);
+    enum err e = json ? json_emit(json, false, &text) : ERR_NO_MEMORY;
     json_decref(json);
-    if (!text)
-        return ERR_NO_MEMORY;
-    m->out_text = arena_strdup(arena, text);
-    free(text);
-    return m->out_text ? ERR_OK : ERR_NO_MEMORY;
+    if (!e && !(m->out_text = arena_strdup(arena, text.data)))
+        e = ERR_NO_MEMORY;
+    buf_release(&text);
+    return e;
 }
 
 static enum err finish(struct mutation *m, struct store_txn *txn, bool is_replay)

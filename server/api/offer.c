@@ -48,7 +48,7 @@ static json_t *budget_json(const struct task_row *t)
     return obj_end(&o);
 }
 
-json_t *offer_json(const struct task_offer *offer)
+json_t *offer_json(struct arena *arena, const struct task_offer *offer)
 {
     const struct task_row *t = &offer->task;
     struct obj o = obj_new();
@@ -65,7 +65,7 @@ json_t *offer_json(const struct task_offer *offer)
     obj_int(&o, "model_version", t->model_version);
     obj_take(&o, "weights_url", weights_url_json(t->run_id, t->model_version));
     obj_text(&o, "weights_sha256", offer->weights_sha256);
-    obj_raw(&o, "model", offer->model);
+    obj_raw(&o, arena, "model", offer->model);
     obj_take(&o, "config", config_json(offer));
     obj_int(&o, "steps_assigned", t->steps_assigned);
     obj_take(&o, "budget", budget_json(t));
@@ -75,11 +75,11 @@ json_t *offer_json(const struct task_offer *offer)
     return obj_end(&o);
 }
 
-json_t *offers_json(const struct task_offer *offers, size_t n)
+json_t *offers_json(struct arena *arena, const struct task_offer *offers, size_t n)
 {
     json_t *items = json_array();
     for (size_t i = 0; i < n; i++) {
-        if (json_array_append_new(items, offer_json(&offers[i])) != 0) {
+        if (json_array_append_new(items, offer_json(arena, &offers[i])) != 0) {
             json_decref(items);
             return NULL;
         }

@@ -25,11 +25,11 @@ static void put_counts(struct obj *o, const struct round_row *r)
     obj_int(o, "bytes_out", r->bytes_out);
 }
 
-static void put_results(struct obj *o, const struct round_row *r)
+static void put_results(struct obj *o, struct arena *arena, const struct round_row *r)
 {
     obj_text_or_null(o, "aggregate_sha256", r->aggregate_sha256);
     obj_text_or_null(o, "weights_sha256", r->weights_sha256);
-    obj_raw(o, "metrics", r->metrics[0] ? r->metrics : "{}");
+    obj_raw(o, arena, "metrics", r->metrics[0] ? r->metrics : "{}");
     obj_num_or_null(o, "proximal_mu", r->proximal_mu);
     if (round_gamma_is_nan(r))
         obj_num(o, "mean_gamma", r->mean_gamma);
@@ -53,7 +53,7 @@ static void put_times(struct obj *o, const struct round_row *r)
                     r->aggregating_at && r->training_at ? r->aggregating_at - r->training_at : -1);
 }
 
-static json_t *round_json(const struct round_row *r)
+static json_t *round_json(struct arena *arena, const struct round_row *r)
 {
     struct obj o = obj_new();
     obj_text(&o, "run_id", r->run_id);
@@ -66,17 +66,16 @@ static json_t *round_json(const struct round_row *r)
     /* What the round makes is known when it closes. */
     obj_int_or_null(&o, "model_version_out", r->status == ROUND_CLOSED ? r->model_version_out : -1);
     put_counts(&o, r);
-    put_results(&o, r);
+    put_results(&o, arena, r);
     put_times(&o, r);
-    obj_raw(&o, "config", r->config);
+    obj_raw(&o, arena, "config", r->config);
     return obj_end(&o);
 }
 
 static json_t *render_round(struct reading *r, struct store_txn *txn, const void *row)
 {
-    (void)r;
     (void)txn;
-    return round_json(row);
+    return round_json(r->arena, row);
 }
 
 static const char *round_cursor(struct reading *r, const void *row)
@@ -128,7 +127,7 @@ static enum err read_round(struct store_txn *txn, void *arg)
     struct reading *r = arg;
     struct round_row row;
     enum err e = round_of_path(r, txn, &row);
-    if (e == ERR_OK && !(r->out = round_json(&row)))
+    if (e == ERR_OK && !(r->out = round_json(r->arena, &row)))
         e = ERR_NO_MEMORY;
     return e;
 }

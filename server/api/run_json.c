@@ -1,5 +1,6 @@
 #include "server/api/run_json.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "common/base/str.h"
 #include "server/api/fields.h"
@@ -40,20 +41,24 @@ static enum err newest_metrics(struct store_txn *txn, struct arena *arena, const
     return ERR_OK;
 }
 
-int64_t run_json_every(const json_t *run)
+/* The config is our own text, without a blank, and quotes in its strings are escaped: so this is no string.
+ */
+int64_t run_json_every(const struct run_row *run)
 {
-    const json_t *evaluation = json_object_get(json_object_get(run, "config"), "evaluation");
-    int64_t every = json_integer_value(json_object_get(evaluation, "every"));
+    static const char section[] = "\"evaluation\":{", field[] = "\"every\":";
+    const char *at = strstr(run->config, section);
+    at = at ? strstr(at, field) : NULL;
+    int64_t every = at ? strtoll(at + sizeof field - 1, NULL, 10) : 1;
     return every < 1 ? 1 : every;
 }
 
-static json_t *metrics_json(const struct round_row *round)
+static json_t *metrics_json(struct arena *arena, const struct round_row *round)
 {
     if (!round->metrics[0])
         return json_null();
     struct obj o = obj_new();
     obj_int(&o, "round", round->n);
-    obj_raw(&o, "values", round->metrics);
+    obj_raw(&o, arena, "values", round->metrics);
     return obj_end(&o);
 }
 
@@ -73,19 +78,17 @@ static void put_progress(struct obj *o, const struct run_row *run)
 json_t *run_json(struct store_txn *txn, struct arena *arena, const struct run_row *run)
 {
     struct round_row newest;
-    struct obj o = obj_new(), parts = obj_new();
-    obj_raw(&parts, "config", run->config);
-    bool is_read = newest_metrics(txn, arena, run, run_json_every(parts.json), &newest) == ERR_OK;
+    struct obj o = obj_new();
+    bool is_read = newest_metrics(txn, arena, run, run_json_every(run), &newest) == ERR_OK;
     obj_text(&o, "id", run->id);
     obj_text(&o, "experiment_id", run->experiment_id);
     obj_text(&o, "name", run->name);
     obj_text(&o, "dataset", run->dataset);
     obj_int(&o, "seed", run->seed);
     put_progress(&o, run);
-    obj_take(&o, "metrics", is_read ? metrics_json(&newest) : NULL);
-    obj_raw(&o, "spec", run->spec);
-    obj_take(&o, "config", json_incref(json_object_get(parts.json, "config")));
-    json_decref(obj_end(&parts));
+    obj_take(&o, "metrics", is_read ? metrics_json(arena, &newest) : NULL);
+    obj_raw(&o, arena, "spec", run->spec);
+    obj_raw(&o, arena, "config", run->config);
     obj_int(&o, "last_event", run->last_event);
     obj_text_or_null(&o, "created_by", run->created_by);
     obj_time(&o, "created_at", run->created_at);

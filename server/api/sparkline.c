@@ -15,9 +15,9 @@ struct grid {
     int64_t count;
 };
 
-static struct grid grid_of(const json_t *run)
+static struct grid grid_of(const struct run_row *run, const json_t *json)
 {
-    const json_t *newest = json_object_get(json_object_get(run, "metrics"), "round");
+    const json_t *newest = json_object_get(json_object_get(json, "metrics"), "round");
     struct grid g = {.every = run_json_every(run), .newest = json_integer_value(newest)};
     if (newest)
         g.count = g.newest / g.every + 1 + (g.newest % g.every != 0);
@@ -81,7 +81,7 @@ static enum err put_values(struct store_txn *txn, struct arena *arena, const str
 enum err sparklines_put(struct store_txn *txn, const struct run_row *run, int64_t max, json_t *json)
 {
     struct arena arena = ARENA_INIT(LIMIT_REQUEST_ARENA);
-    const struct grid g = grid_of(json);
+    const struct grid g = grid_of(run, json);
     json_t *lines = json_object();
     enum err e = json_object_set_new(json, "sparklines", lines) == 0 ? ERR_OK : ERR_NO_MEMORY;
     for (size_t i = 0; i < sizeof names / sizeof names[0] && e == ERR_OK; i++) {

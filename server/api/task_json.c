@@ -24,7 +24,7 @@ static void put_work(struct obj *o, struct api *api, const struct task_row *t)
     obj_bool(o, "partial", t->is_partial != 0);
 }
 
-json_t *task_json(struct api *api, const struct task_row *t)
+json_t *task_json(struct api *api, struct arena *arena, const struct task_row *t)
 {
     struct obj o = obj_new();
     obj_text(&o, "id", t->id);
@@ -42,7 +42,7 @@ json_t *task_json(struct api *api, const struct task_row *t)
     obj_text_or_null(&o, "code", t->code);
     obj_text_or_null(&o, "detail", t->detail);
     obj_text_or_null(&o, "update_id", t->update_id);
-    obj_raw(&o, "report", t->report);
+    obj_raw(&o, arena, "report", t->report);
     obj_int(&o, "bytes_in", t->bytes_in);
     obj_time(&o, "created_at", t->created_at);
     obj_time(&o, "claimed_at", t->claimed_at);
@@ -56,7 +56,7 @@ json_t *task_json(struct api *api, const struct task_row *t)
 json_t *task_render(struct reading *r, struct store_txn *txn, const void *row)
 {
     (void)txn;
-    return task_json(r->api, row);
+    return task_json(r->api, r->arena, row);
 }
 
 enum err task_filters(struct reading *r, struct store_value *out_status, struct store_value *out_type)

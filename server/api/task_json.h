@@ -4,7 +4,7 @@
 #include "server/api/context.h"
 
 /* A task as people see it: its state, its times, what the device said. NULL: out of memory. */
-json_t *task_json(struct api *api, const struct task_row *task);
+json_t *task_json(struct api *api, struct arena *arena, const struct task_row *task);
 /* The same for page_fill; `row` is a task_row. */
 json_t *task_render(struct reading *r, struct store_txn *txn, const void *row);
 /* ?status= and ?type=, where the route takes them; store_any where they are not given. */

@@ -11,7 +11,7 @@ static enum err read_task(struct store_txn *txn, void *arg)
     struct reading *r = arg;
     struct task_row task;
     enum err e = task_of_path(r->rq, txn, r->arena, &task, r->fault);
-    if (e == ERR_OK && !(r->out = task_json(r->api, &task)))
+    if (e == ERR_OK && !(r->out = task_json(r->api, r->arena, &task)))
         e = ERR_NO_MEMORY;
     return e;
 }
@@ -62,8 +62,7 @@ static const struct json_field fail_fields[] = {
 static json_t *render_failed(struct api *api, struct store_txn *txn, struct arena *arena, const void *op)
 {
     (void)txn;
-    (void)arena;
-    return task_json(api, &((const struct op_task_fail *)op)->out);
+    return task_json(api, arena, &((const struct op_task_fail *)op)->out);
 }
 
 enum err api_task_fail(void *ctx, struct request *rq, struct fault *fault)
@@ -111,8 +110,7 @@ static enum err run_release(struct store_txn *txn, void *arg)
 static json_t *render_released(struct api *api, struct store_txn *txn, struct arena *arena, const void *op)
 {
     (void)txn;
-    (void)arena;
-    return task_json(api, &((const struct op_task_release *)op)->out);
+    return task_json(api, arena, &((const struct op_task_release *)op)->out);
 }
 
 enum err api_task_release(void *ctx, struct request *rq, struct fault *fault)

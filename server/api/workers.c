@@ -5,14 +5,14 @@
 #include "server/api/page.h"
 #include "server/core/names.h"
 
-static struct obj worker_obj(struct api *api, const struct worker_row *w)
+static struct obj worker_obj(struct api *api, struct arena *arena, const struct worker_row *w)
 {
     struct obj o = obj_new();
     obj_text(&o, "id", w->id);
     obj_text(&o, "name", w->name);
     obj_text(&o, "version", w->version);
-    obj_raw(&o, "capabilities", w->capabilities);
-    obj_raw(&o, "resources", w->resources);
+    obj_raw(&o, arena, "capabilities", w->capabilities);
+    obj_raw(&o, arena, "resources", w->resources);
     obj_text(&o, "status", presence_name(core_worker_presence(api->core, w)));
     obj_time(&o, "last_seen_at", core_worker_last_seen(api->core, w));
     obj_time(&o, "created_at", w->created_at);
@@ -26,7 +26,7 @@ static json_t *render_row(struct reading *r, struct store_txn *txn, const void *
     int64_t count;
     if (store_count(txn, QUERY_DEVICES_OF_WORKER, &count, store_text(w->id), store_int(0)) != ERR_OK)
         return NULL;
-    struct obj o = worker_obj(r->api, w);
+    struct obj o = worker_obj(r->api, r->arena, w);
     obj_int(&o, "num_devices", count);
     return obj_end(&o);
 }
@@ -84,7 +84,7 @@ static enum err read_worker(struct store_txn *txn, void *arg)
         return e;
     int64_t count = 0;
     json_t *devices = devices_of(r, txn, row.id, &count);
-    struct obj o = worker_obj(r->api, &row);
+    struct obj o = worker_obj(r->api, r->arena, &row);
     obj_int(&o, "num_devices", count);
     obj_take(&o, "devices", devices);
     r->out = obj_end(&o);

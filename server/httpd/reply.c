@@ -1,6 +1,7 @@
 #include "server/httpd/internal.h"
 #include <stdlib.h>
 #include <string.h>
+#include "common/json/json_emit.h"
 
 enum err reply_no_memory(struct fault *fault)
 {
@@ -94,18 +95,13 @@ enum err reply_static(struct request *rq, const char *media_type, const void *by
     return etag ? reply_etag(rq, etag) : ERR_OK;
 }
 
-static int json_to_buf(const char *bytes, size_t n, void *out)
-{
-    return buf_append(out, bytes, n) ? -1 : 0;
-}
-
 enum err reply_json(struct request *rq, int status, json_t *body)
 {
     struct buf text = BUF_INIT(LIMIT_JSON_REPLY);
     char *bytes;
     size_t n;
-    enum err e = ERR_NO_MEMORY;
-    if (body && json_dump_callback(body, json_to_buf, &text, JSON_COMPACT | JSON_ENCODE_ANY) == 0)
+    enum err e = body ? json_emit(body, false, &text) : ERR_NO_MEMORY;
+    if (!e)
         e = buf_take(&text, &bytes, &n);
     if (!e)
         e = reply_bytes_take(rq, status, "application/json", bytes, n);
