@@ -8,6 +8,7 @@
 #include "server/api/context.h"
 #include "server/api/observe.h"
 #include "server/api/routes.h"
+#include "server/api/running_uploads.h"
 
 enum err api_new(const struct api_config *config, struct api **out)
 {
@@ -24,6 +25,8 @@ enum err api_new(const struct api_config *config, struct api **out)
     api->web_dir = config->web_dir;
     atomic_init(&api->httpd, NULL);
     enum err e = arch_cache_new(&api->archs);
+    if (e == ERR_OK)
+        e = running_uploads_new(config->blobs, &api->uploads);
     if (e == ERR_OK)
         e = observations_new(api_routes, api_num_routes, &api->observed);
     if (e == ERR_OK)
@@ -42,6 +45,7 @@ void api_free(struct api *api)
         return;
     auth_limit_free(api->auth_limit);
     observations_free(api->observed);
+    running_uploads_free(api->uploads);
     arch_cache_free(api->archs);
     free(api);
 }

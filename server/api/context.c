@@ -83,10 +83,10 @@ enum err api_path_id(const struct request *rq, const char *what, const char **ou
 static enum err after_write(void *ctx, struct request *rq, struct fault *fault)
 {
     struct pending *p = request_get(rq, REQUEST_STATE);
-    if (p->result == ERR_OK)
-        return p->then(ctx, rq, fault);
-    if (p->op->fault.err == p->result)
+    if (p->result != ERR_OK && p->op->fault.err == p->result)
         *fault = p->op->fault;
+    if (p->result == ERR_OK || p->hears_failure)
+        return p->then(ctx, rq, fault);
     return api_failure(fault, p->result);
 }
 

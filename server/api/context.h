@@ -12,6 +12,7 @@
 struct arch_cache;
 struct auth_limit;
 struct observations;
+struct running_uploads;
 
 struct api {
     struct store *store;
@@ -23,6 +24,7 @@ struct api {
     const char *data_dir, *web_dir;
     _Atomic(const struct httpd *) httpd;
     struct arch_cache *archs;
+    struct running_uploads *uploads;
     struct observations *observed;
     struct auth_limit *auth_limit;
 };
@@ -69,6 +71,7 @@ struct pending {
     const char *object; /* set by fn: where what was made is found; NULL: nothing was */
     struct op_base *op;
     enum err result;
+    bool hears_failure;  /* `then` runs after a failure too, with its fault */
     route_handler *then; /* runs in the request's thread after the commit */
 };
 /* Queues fn(txn, arg) and sets the request aside. Returns ERR_OK always: a failure is answered later, with

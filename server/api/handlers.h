@@ -26,6 +26,9 @@ route_handler api_worker_claim, api_device_claim;
 /* tasks.c, update.c */
 route_handler api_task_get, api_task_fail, api_task_release, api_task_update;
 extern const struct body_sink_ops api_update_sink;
+/* resumable.c, resumable_append.c */
+route_handler api_upload_create, api_upload_list, api_upload_get, api_upload_append, api_upload_delete;
+extern const struct body_sink_ops api_upload_sink;
 /* experiments.c */
 route_handler api_experiment_create, api_experiment_list, api_experiment_get, api_experiment_patch;
 /* runs.c */

@@ -54,6 +54,9 @@ libfedlane_api_a_SOURCES = \
 	server/api/register.c \
 	server/api/report.c \
 	server/api/report.h \
+	server/api/resumable.c server/api/resumable.h \
+	server/api/resumable_append.c \
+	server/api/resumable_finish.c \
 	server/api/round_numbers.c \
 	server/api/round_numbers.h \
 	server/api/round_walk.c server/api/round_walk.h \
@@ -62,6 +65,7 @@ libfedlane_api_a_SOURCES = \
 	server/api/routes.h \
 	server/api/run_json.c \
 	server/api/run_json.h \
+	server/api/running_uploads.c server/api/running_uploads.h \
 	server/api/runs.c \
 	server/api/sparkline.c \
 	server/api/sparkline.h \

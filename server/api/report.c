@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/api/update_meta.h"
 #include "common/base/str.h"
+#include "server/api/fields.h"
 
 const char *const report_query[] = {
 #define X(kind, name) #name,
@@ -13,6 +14,42 @@ const char *const report_query[] = {
     NULL};
 
 #define NUM_QUERY (sizeof report_query / sizeof report_query[0] - 1)
+_Static_assert(NUM_QUERY <= LIMIT_QUERY_PARAMS, "a query can hold them all");
+
+void report_said_in_query(const struct request *rq, struct report_said *out)
+{
+    *out = (struct report_said){0};
+    for (size_t i = 0; i < NUM_QUERY; i++)
+        out->values[i] = request_query(rq, report_query[i]);
+}
+
+enum err report_said_keep(const struct report_said *said, struct arena *arena, const char **out_text)
+{
+    struct obj o = obj_new();
+    for (size_t i = 0; i < NUM_QUERY; i++)
+        if (said->values[i])
+            obj_text(&o, report_query[i], said->values[i]);
+    json_t *json = obj_end(&o);
+    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    json_decref(json);
+    *out_text = text ? arena_strdup(arena, text) : NULL;
+    free(text);
+    return *out_text ? ERR_OK : ERR_NO_MEMORY;
+}
+
+enum err report_said_read(const char *text, struct arena *arena, struct report_said *out)
+{
+    json_t *json = json_loads(text, 0, NULL);
+    enum err e = json_is_object(json) ? ERR_OK : ERR_CORRUPT;
+    *out = (struct report_said){0};
+    for (size_t i = 0; i < NUM_QUERY && e == ERR_OK; i++) {
+        const char *value = json_string_value(json_object_get(json, report_query[i]));
+        if (value && !(out->values[i] = arena_strdup(arena, value)))
+            e = ERR_NO_MEMORY;
+    }
+    json_decref(json);
+    return e;
+}
 
 struct pairs {
     struct safetensors_pair *items;
@@ -36,10 +73,10 @@ static const char *pairs_find(const struct pairs *p, const char *key)
 }
 
 /* Adds what the query says and the body does not. */
-static enum err add_query(const struct request *rq, struct pairs *p, struct fault *fault)
+static enum err add_query(const struct report_said *said, struct pairs *p, struct fault *fault)
 {
     for (size_t i = 0; i < NUM_QUERY; i++) {
-        const char *name = report_query[i], *value = request_query(rq, name);
+        const char *name = report_query[i], *value = said->values[i];
         if (!value)
             continue;
         const char *other = pairs_find(p, name);
@@ -53,7 +90,7 @@ static enum err add_query(const struct request *rq, struct pairs *p, struct faul
     return ERR_OK;
 }
 
-enum err report_from_header(const struct request *rq, const struct safetensors_header *header,
+enum err report_from_header(const struct report_said *said, const struct safetensors_header *header,
                             struct arena *arena, struct task_report *out, struct fault *fault)
 {
     struct pairs p;
@@ -65,7 +102,7 @@ enum err report_from_header(const struct request *rq, const struct safetensors_h
         if (strcmp(header->metadata[i].key, "format") != 0)
             p.items[p.count++] = header->metadata[i];
     }
-    e = add_query(rq, &p, fault);
+    e = add_query(said, &p, fault);
     return e == ERR_OK ? task_report_parse(p.items, p.count, true, arena, out, fault) : e;
 }
 
@@ -96,7 +133,7 @@ static bool is_in(const char *const *list, const char *word)
     return *list != NULL;
 }
 
-enum err report_from_json(const struct request *rq, const json_t *body, const char *const *skip,
+enum err report_from_json(const struct report_said *said, const json_t *body, const char *const *skip,
                           struct arena *arena, struct task_report *out, struct fault *fault)
 {
     if (!json_is_object(body))
@@ -116,26 +153,23 @@ enum err report_from_json(const struct request *rq, const json_t *body, const ch
             return e;
         p.items[p.count++] = pair;
     }
-    e = add_query(rq, &p, fault);
+    e = add_query(said, &p, fault);
     return e == ERR_OK ? task_report_parse(p.items, p.count, true, arena, out, fault) : e;
 }
 
-enum err report_digest(struct request *rq, char out[SHA256_HEX_SIZE])
+enum err report_digest(const char *sha256, const struct report_said *said, struct arena *arena,
+                       char out[SHA256_HEX_SIZE])
 {
-    char body[SHA256_HEX_SIZE];
     struct sha256 *h = NULL;
     uint8_t digest[SHA256_SIZE];
-    enum err e = request_body_sha256(rq, body);
+    enum err e = sha256_new(&h);
     if (e == ERR_OK)
-        e = sha256_new(&h);
-    if (e == ERR_OK)
-        e = sha256_update(h, body, strlen(body));
+        e = sha256_update(h, sha256, strlen(sha256));
     for (size_t i = 0; e == ERR_OK && i < NUM_QUERY; i++) {
-        const char *value = request_query(rq, report_query[i]);
+        const char *value = said->values[i];
         if (!value)
             continue;
-        const char *line =
-            arena_printf(request_arena(rq), "\n%s=%zu:%s", report_query[i], strlen(value), value);
+        const char *line = arena_printf(arena, "\n%s=%zu:%s", report_query[i], strlen(value), value);
         e = line ? sha256_update(h, line, strlen(line)) : ERR_NO_MEMORY;
     }
     if (e == ERR_OK)

@@ -88,3 +88,14 @@ enum err task_of_path(const struct request *rq, struct store_txn *txn, struct ar
         e = api_get(txn, RECORD_TASK, arena, out, "task", out->id, fault);
     return e;
 }
+
+json_t *receipt_json(const struct op_task_update *op)
+{
+    struct obj o = obj_new();
+    obj_bool(&o, "accepted", op->out_accepted);
+    obj_text_or_null(&o, "update_id", op->out_update_id);
+    obj_bool(&o, "duplicate", op->out_duplicate);
+    obj_bool(&o, "partial", op->out_partial);
+    obj_text_or_null(&o, "reason", op->out_reason);
+    return obj_end(&o);
+}

@@ -7,6 +7,8 @@
 json_t *task_json(struct api *api, struct arena *arena, const struct task_row *task);
 /* The same for page_fill; `row` is a task_row. */
 json_t *task_render(struct reading *r, struct store_txn *txn, const void *row);
+/* What the sender of an update gets. NULL: out of memory. */
+json_t *receipt_json(const struct op_task_update *op);
 /* ?status= and ?type=, where the route takes them; store_any where they are not given. */
 enum err task_filters(struct reading *r, struct store_value *out_status,
                       struct store_value *out_type) MUST_CHECK;

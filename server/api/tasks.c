@@ -78,11 +78,13 @@ enum err api_task_fail(void *ctx, struct request *rq, struct fault *fault)
     if (e != ERR_OK)
         return e;
     struct fail_body body = {.detail = ""};
+    struct report_said said;
+    report_said_in_query(rq, &said);
     static const char *const own[] = {"code", "detail", NULL};
     e = json_spec_parse(request_json(rq), fail_fields, sizeof fail_fields / sizeof fail_fields[0],
                         JSON_IGNORE_UNKNOWN, "", request_arena(rq), &body, fault);
     if (e == ERR_OK)
-        e = report_from_json(rq, request_json(rq), own, request_arena(rq), &f->op.report, fault);
+        e = report_from_json(&said, request_json(rq), own, request_arena(rq), &f->op.report, fault);
     if (e != ERR_OK)
         return e;
     f->op.code = body.code;

@@ -19,6 +19,7 @@ struct update {
     struct task_row task;
     struct arch_ref *arch;
     bool is_json;
+    struct report_said said;
     struct buf text; /* the body, when it is JSON */
     json_t *json;
     struct upload upload;
@@ -90,6 +91,7 @@ static enum err sink_open(void *ctx, struct request *rq, void **out_sink, struct
         return ERR_NO_MEMORY;
     u->api = u->upload.api = ctx;
     u->rq = rq;
+    report_said_in_query(rq, &u->said);
     u->op.received_at = clock_now_ms(&u->api->clock);
     buf_init(&u->text, LIMIT_JSON_BODY);
     enum err e = begin(u, fault);
@@ -120,13 +122,13 @@ static enum err read_report(struct update *u, struct fault *fault)
     struct arena *arena = request_arena(u->rq);
     if (u->is_json) {
         enum err e = json_text_parse(u->text.data ? u->text.data : "", u->text.len, &u->json, fault);
-        return e == ERR_OK ? report_from_json(u->rq, u->json, none, arena, &u->op.report, fault) : e;
+        return e == ERR_OK ? report_from_json(&u->said, u->json, none, arena, &u->op.report, fault) : e;
     }
     enum err e = upload_end(&u->upload, fault);
     if (e != ERR_OK)
         return e;
     u->op.blob_id = u->upload.blob_id;
-    return report_from_header(u->rq, safetensors_stream_header(u->upload.stream), arena, &u->op.report,
+    return report_from_header(&u->said, safetensors_stream_header(u->upload.stream), arena, &u->op.report,
                               fault);
 }
 
@@ -137,13 +139,7 @@ static enum err receipt(void *ctx, struct request *rq, struct fault *fault)
     struct update *u = request_get(rq, REQUEST_STATE);
     if (u->op.out_accepted && !u->op.out_duplicate)
         upload_keep(&u->upload);
-    struct obj o = obj_new();
-    obj_bool(&o, "accepted", u->op.out_accepted);
-    obj_text_or_null(&o, "update_id", u->op.out_update_id);
-    obj_bool(&o, "duplicate", u->op.out_duplicate);
-    obj_bool(&o, "partial", u->op.out_partial);
-    obj_text_or_null(&o, "reason", u->op.out_reason);
-    return reply_json(rq, 200, obj_end(&o));
+    return reply_json(rq, 200, receipt_json(&u->op));
 }
 
 enum err api_task_update(void *ctx, struct request *rq, struct fault *fault)
@@ -152,8 +148,11 @@ enum err api_task_update(void *ctx, struct request *rq, struct fault *fault)
     struct update *u = request_sink_take(rq);
     request_set(rq, REQUEST_STATE, u, update_release);
     enum err e = read_report(u, fault);
+    char sha256[SHA256_HEX_SIZE];
     if (e == ERR_OK)
-        e = report_digest(rq, u->body_sha256);
+        e = request_body_sha256(rq, sha256);
+    if (e == ERR_OK)
+        e = report_digest(sha256, &u->said, request_arena(rq), u->body_sha256);
     if (e != ERR_OK)
         return api_failure(fault, e);
     const struct caller *c = api_caller(rq);

@@ -15,12 +15,17 @@ static enum err too_large(const struct upload *u, struct fault *fault)
                      (unsigned long long)u->max_bytes);
 }
 
+uint64_t upload_max_bytes(const struct tensor_table *table)
+{
+    return (uint64_t)table->num_params * sizeof(float) + (uint64_t)table->carried_bytes + 8 +
+           LIMIT_SAFETENSORS_HEADER;
+}
+
 enum err upload_begin(struct upload *u, struct api *api, struct request *rq, const struct tensor_table *table,
                       const char *prefix, struct fault *fault)
 {
     *u = (struct upload){.api = api};
-    u->max_bytes = (uint64_t)table->num_params * sizeof(float) + (uint64_t)table->carried_bytes + 8 +
-                   LIMIT_SAFETENSORS_HEADER;
+    u->max_bytes = upload_max_bytes(table);
     uint64_t length = request_content_length(rq);
     if (length != REQUEST_LENGTH_UNKNOWN && length > u->max_bytes)
         return too_large(u, fault);

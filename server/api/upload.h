@@ -13,6 +13,8 @@ struct upload {
     uint64_t size_bytes, max_bytes;
 };
 
+/* The most bytes that a file of these tensors can have. */
+uint64_t upload_max_bytes(const struct tensor_table *table);
 /* For a file with the tensors of `table` under `prefix`. ERR_PAYLOAD_TOO_LARGE when the declared length
  * cannot be right. */
 enum err upload_begin(struct upload *u, struct api *api, struct request *rq, const struct tensor_table *table,

@@ -63,6 +63,26 @@ static enum err named_run(struct named *n, struct store_txn *txn, const struct r
     return e;
 }
 
+/* Those of a round that is closed go with their rows, once the server runs. */
+static enum err named_uploads(struct named *n, struct store_txn *txn)
+{
+    struct upload_row *rows;
+    size_t count;
+    enum err e = store_find(txn, QUERY_UPLOADS, n->arena, 0, &rows, &count, store_any);
+    for (size_t i = 0; i < count && !e; i++) {
+        struct round_row round;
+        record_init(RECORD_ROUND, &round);
+        round.run_id = rows[i].run_id;
+        round.n = rows[i].round;
+        e = store_get(txn, RECORD_ROUND, n->arena, &round);
+        if (!e && round.status == ROUND_CLOSED)
+            leftover_add(n->core, round.run_id, round.n);
+        if (!e)
+            e = named_add(n, rows[i].blob_id);
+    }
+    return e;
+}
+
 static enum err read_named(struct store_txn *txn, void *arg)
 {
     struct named *n = arg;
@@ -72,7 +92,7 @@ static enum err read_named(struct store_txn *txn, void *arg)
     enum err e = store_find(txn, QUERY_RUNS, n->arena, 0, &runs, &count, store_any, store_any, store_any);
     for (size_t i = 0; i < count && !e; i++)
         e = named_run(n, txn, &runs[i]);
-    return e;
+    return e ? e : named_uploads(n, txn);
 }
 
 static int compare_ids(const void *a, const void *b)

@@ -39,6 +39,7 @@ libfedlane_core_a_SOURCES = \
 	server/core/task_fail.c \
 	server/core/task_report.c server/core/task_report.h \
 	server/core/task_update.c \
+	server/core/task_upload.c \
 	server/core/tensor_file.c server/core/tensor_file.h \
 	server/core/token.c server/core/token.h \
 	server/core/weights_sent.c \

@@ -217,6 +217,47 @@ struct op_task_update {
  * blob it put). */
 enum err op_task_update(struct store_txn *txn, void *arg);
 
+/* An update that comes in pieces, for the current attempt of the task. It takes the place of one that this
+ * task had. */
+struct op_upload_open {
+    struct op_base base;
+    const char *task_id, *worker_id, *device_id;
+    int64_t attempt;      /* -1: the current one */
+    int64_t blob_id;      /* paused, empty */
+    int64_t size_bytes;   /* of the whole */
+    const char *sha256;   /* of the whole, or "" */
+    const char *metadata; /* JSON of what the query said */
+    struct upload_row out;
+    int64_t *out_former_blobs; /* no row names them any more */
+    size_t out_num_former;
+};
+/* ERR_NOT_FOUND, ERR_FORBIDDEN, ERR_STALE_ROUND, ERR_SUPERSEDED, ERR_RUN_NOT_RUNNING. */
+enum err op_upload_open(struct store_txn *txn, void *arg);
+
+/* An upload of a task, inside a read or a write. ERR_NOT_FOUND; ERR_STALE_ROUND, ERR_RUN_NOT_RUNNING,
+ * ERR_SUPERSEDED where it will not be taken any more. One that was taken (body_sha256) is always found. */
+enum err core_upload_find(struct store_txn *txn, const char *task_id, const char *upload_id,
+                          struct arena *arena, struct upload_row *out, struct fault *fault) MUST_CHECK;
+
+/* Some of it came: nothing changes, but what is in the blob store is durable once this is done. Errors as
+ * core_upload_find. */
+struct op_upload {
+    struct op_base base;
+    const char *task_id, *upload_id;
+    int64_t out_blob; /* op_upload_drop: no row names it any more; 0: none */
+};
+enum err op_upload_touch(struct store_txn *txn, void *arg);
+/* Forgets it. ERR_NOT_FOUND; ERR_CONFLICT where it was taken. */
+enum err op_upload_drop(struct store_txn *txn, void *arg);
+
+/* All of it came and was checked: the update's operation, and the record that this upload was it. */
+struct op_upload_take {
+    struct op_task_update update; /* first; its blob_id is the upload's */
+    const char *upload_id;
+    int64_t out_blob; /* of bytes that the task has already: no row names it any more; 0: none */
+};
+enum err op_upload_take(struct store_txn *txn, void *arg);
+
 struct op_task_fail {
     struct op_base base;
     const char *task_id, *worker_id, *device_id;

@@ -90,6 +90,7 @@ struct leftover_read {
     const struct leftover *what;
     struct update_row *rows;
     size_t count;
+    int64_t num_uploads;
 };
 
 static enum err read_leftover(struct store_txn *txn, void *arg)
@@ -101,12 +102,16 @@ static enum err read_leftover(struct store_txn *txn, void *arg)
     struct round_row round;
     const struct plan *plan;
     a->count = 0;
+    a->num_uploads = 0;
     enum err e = run_load(&w, a->what->run_id, &run);
     if (!e)
         e = round_load(&w, run.id, a->what->round, &round);
     /* The operation that left it may have failed at its commit: then the round is still open. */
     if (e || round.status != ROUND_CLOSED)
         return e == ERR_NOT_FOUND ? ERR_OK : e;
+    e = store_count(txn, QUERY_UPLOADS_BY_ROUND, &a->num_uploads, store_text(run.id), store_int(round.n));
+    if (e)
+        return e;
     e = plan_cache_get(&a->core->background_plans, &run, round.config, &plan);
     /* A spec that cannot be read does not say that they may go. */
     if (e || plan->spec.retention.keep_updates)
@@ -115,7 +120,41 @@ static enum err read_leftover(struct store_txn *txn, void *arg)
                       store_int(round.n), store_any);
 }
 
-/* The rows stay as they are: to rewrite those of a large round would hold up the writer. */
+struct uploads_end {
+    struct op_base base;
+    const struct leftover *what;
+    struct blob_list garbage; /* what came in pieces and was not taken */
+};
+
+/* The round takes no more answers. */
+static enum err op_uploads_end(struct store_txn *txn, void *arg)
+{
+    struct uploads_end *a = arg;
+    struct work w = work_begin(txn, &a->base);
+    struct upload_row *rows;
+    size_t count;
+    a->garbage = (struct blob_list){0};
+    enum err e = store_find(txn, QUERY_UPLOADS_BY_ROUND, w.arena, 0, &rows, &count,
+                            store_text(a->what->run_id), store_int(a->what->round));
+    for (size_t i = 0; i < count && !e; i++) {
+        if (rows[i].blob_id && !*rows[i].body_sha256)
+            e = list_add(&w, &a->garbage, rows[i].blob_id);
+        if (!e)
+            e = store_remove(txn, RECORD_UPLOAD, &rows[i]);
+    }
+    return e;
+}
+
+static enum err uploads_remove(struct core *c, const struct leftover_read *r)
+{
+    struct uploads_end op = {.base = {.core = c, .arena = r->arena}, .what = r->what};
+    enum err e = r->num_uploads > 0 ? store_write_wait(c->store, op_uploads_end, &op) : ERR_OK;
+    if (!e)
+        blobs_remove(c, op.garbage.ids, op.garbage.count);
+    return e;
+}
+
+/* The rows of updates stay as they are: to rewrite those of a large round would hold up the writer. */
 enum err leftovers_remove(struct core *c)
 {
     enum err e = ERR_OK;
@@ -123,6 +162,8 @@ enum err leftovers_remove(struct core *c)
         struct arena arena = ARENA_INIT(CORE_ARENA_MAX);
         struct leftover_read a = {.core = c, .arena = &arena, .what = l};
         e = c->store->ops->read(c->store, read_leftover, &a);
+        if (!e)
+            e = uploads_remove(c, &a);
         for (size_t i = 0; i < a.count && !e; i++)
             if (a.rows[i].blob_id)
                 blobs_remove(c, &a.rows[i].blob_id, 1);

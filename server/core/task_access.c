@@ -18,7 +18,7 @@ enum err task_of_caller(struct work *w, const char *task_id, const char *worker_
                      "the task belongs to another device: use the token of that device or its worker");
 }
 
-enum err task_context_load(struct work *w, struct task_context *c)
+enum err task_context_look(struct work *w, struct task_context *c)
 {
     enum err e = run_load(w, c->task.run_id, &c->run);
     if (!e)
@@ -37,7 +37,13 @@ enum err task_context_load(struct work *w, struct task_context *c)
         return fault_set(w->fault, ERR_STALE_ROUND, NULL,
                          "the task is no longer open (it is %s): drop the work",
                          task_status_name(c->task.status));
-    return plan_cache_get(&w->core->plans, &c->run, c->round.config, &c->plan);
+    return ERR_OK;
+}
+
+enum err task_context_load(struct work *w, struct task_context *c)
+{
+    enum err e = task_context_look(w, c);
+    return e ? e : plan_cache_get(&w->core->plans, &c->run, c->round.config, &c->plan);
 }
 
 void task_report_times(const struct work *w, struct task_row *task, const struct task_report *r,

@@ -14,7 +14,10 @@ struct task_context {
     struct round_row round;
     const struct plan *plan; /* of the round */
 };
-/* Fills the rest from c->task. ERR_RUN_NOT_RUNNING, ERR_STALE_ROUND where an answer comes too late. */
+/* Run and round of c->task. ERR_RUN_NOT_RUNNING, ERR_STALE_ROUND where an answer comes too late. Inside a
+ * read too. */
+enum err task_context_look(struct work *w, struct task_context *c) MUST_CHECK;
+/* The same, and the plan. */
 enum err task_context_load(struct work *w, struct task_context *c) MUST_CHECK;
 
 /* Ends an open task that will have no update (status TASK_DROPPED or TASK_FAILED; code and detail are set):

@@ -166,6 +166,7 @@ struct request {
     char digest[SHA256_HEX_SIZE], sha256[SHA256_HEX_SIZE]; /* what the client promised; what came */
     void *sink;
     struct fault fault; /* why a body is drained */
+    struct reply_field *fault_fields;
 
     struct reply reply;
     bool is_suspended, is_deferred, is_dropped; /* dropped: close the connection without a reply */

@@ -86,6 +86,7 @@ void reply_fault(struct request *rq, const struct fault *fault)
     const struct route *route = rq->match.route;
     struct fault shown = shown_fault(rq, fault);
     reply_reset(rq);
+    rq->reply.fields = rq->fault_fields;
     enum err e = route && route->render_error ? route->render_error(rq, &shown) : reply_problem(rq, &shown);
     if (!e)
         e = error_fields(rq, &shown);

@@ -132,7 +132,7 @@ enum err reply_source(struct request *rq, const struct body_source *source)
     return ERR_OK;
 }
 
-enum err reply_header(struct request *rq, const char *name, const char *value)
+static enum err field_add(struct request *rq, struct reply_field **list, const char *name, const char *value)
 {
     struct reply_field *field = arena_alloc(&rq->arena, sizeof *field);
     if (!field)
@@ -142,9 +142,19 @@ enum err reply_header(struct request *rq, const char *name, const char *value)
         e = keep_text(rq, value, &field->value);
     if (e)
         return e;
-    field->next = rq->reply.fields;
-    rq->reply.fields = field;
+    field->next = *list;
+    *list = field;
     return ERR_OK;
+}
+
+enum err reply_header(struct request *rq, const char *name, const char *value)
+{
+    return field_add(rq, &rq->reply.fields, name, value);
+}
+
+enum err reply_fault_header(struct request *rq, const char *name, const char *value)
+{
+    return field_add(rq, &rq->fault_fields, name, value);
 }
 
 enum err reply_etag(struct request *rq, const char *tag)

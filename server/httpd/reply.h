@@ -34,6 +34,8 @@ enum err reply_problem(struct request *rq, const struct fault *fault) MUST_CHECK
 /* Headers of the coming reply, kept when the reply itself is set or set again. Name and value are copied.
  * ERR_INVALID_FIELD for control characters. */
 enum err reply_header(struct request *rq, const char *name, const char *value) MUST_CHECK;
+/* The same for the reply to an error, should it come to that: what the client needs to do better. */
+enum err reply_fault_header(struct request *rq, const char *name, const char *value) MUST_CHECK;
 /* ETag: `tag` without quotes. A GET or HEAD with a matching If-None-Match is answered 304 in place of 200. */
 enum err reply_etag(struct request *rq, const char *tag) MUST_CHECK;
 

@@ -18,15 +18,24 @@ struct blob_ops {
     enum err (*put_begin)(struct blobs *b, struct blob_put **out) MUST_CHECK;
     enum err (*put_write)(struct blob_put *p, const void *bytes,
                           size_t n) MUST_CHECK; /* any sizes; held in chunks */
-    /* Ends the upload, frees p; *out_id > 0 is readable at once, durable after commit. */
+    /* Ends the upload, frees p; *out_id > 0 is readable at once, durable after commit. An error leaves
+     * nothing, or, of one that was resumed, what a put_resume finds. */
     enum err (*put_end)(struct blob_put *p, int64_t *out_id) MUST_CHECK;
-    void (*put_abort)(struct blob_put *p);                                       /* frees p; leaves nothing */
+    void (*put_abort)(struct blob_put *p); /* frees p; leaves nothing */
+    /* An upload that goes on later, after a restart too: frees p; what was put, *out_size bytes in all, is
+     * durable after commit. It cannot be read before it is resumed and ended; remove drops it. After an error
+     * it can still be resumed, unless nothing is left of it. */
+    enum err (*put_pause)(struct blob_put *p, int64_t *out_id, int64_t *out_size) MUST_CHECK;
+    /* What is durable of it: *out_size bytes. ERR_NOT_FOUND where there is no such upload, ERR_CONFLICT where
+     * it runs. */
+    enum err (*put_resume)(struct blobs *b, int64_t id, struct blob_put **out, int64_t *out_size) MUST_CHECK;
     enum err (*size)(struct blobs *b, int64_t id, int64_t *out_size) MUST_CHECK; /* ERR_NOT_FOUND */
     /* Exactly n bytes from offset. ERR_NOT_FOUND, ERR_RANGE_NOT_SATISFIABLE past the end, ERR_CORRUPT where
      * the file is damaged. */
     enum err (*read)(struct blobs *b, int64_t id, int64_t offset, void *out, size_t n) MUST_CHECK;
     /* ERR_NOT_FOUND. It is gone at once, but its bytes leave the file in pieces, one with each commit: a
-     * crash before the last leaves an orphan. */
+     * crash before the last leaves an orphan. An upload that runs, and was paused before, is dropped when it
+     * is paused or ended, which then says ERR_NOT_FOUND. */
     enum err (*remove)(struct blobs *b, int64_t id) MUST_CHECK;
     /* All that was put so far, and a piece of what was removed; cheap when there is nothing. */
     enum err (*commit)(struct blobs *b) MUST_CHECK;

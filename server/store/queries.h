@@ -30,6 +30,9 @@
     Q(TASKS_OF_DEVICE, TASK, (C(device_id, EQ) O(run_id, EQ) O(type, EQ) O(id, LT)), (DESC(id)))             \
     Q(UPDATE_BY_TASK, UPDATE, (C(task_id, EQ)), (ASC(id)))                                                   \
     Q(UPDATES_BY_ROUND, UPDATE, (C(run_id, EQ) C(round, EQ) O(type, EQ)), (ASC(ordinal)))                    \
+    Q(UPLOADS, UPLOAD, (O(id, GT)), (ASC(id)))                                                               \
+    Q(UPLOADS_BY_TASK, UPLOAD, (C(task_id, EQ) O(id, GT)), (ASC(id)))                                        \
+    Q(UPLOADS_BY_ROUND, UPLOAD, (C(run_id, EQ) C(round, EQ)), (ASC(id)))                                     \
     Q(MODELS, MODEL, (C(run_id, EQ) O(version, LT)), (DESC(version)))                                        \
     Q(DEVICES, DEVICE, (O(dataset, EQ) O(worker_id, EQ) O(id, GT)), (ASC(id)))                               \
     Q(DEVICES_OF_DATASET, DEVICE, (C(dataset, EQ) C(revoked_at, EQ) O(ordinal, LT)), (ASC(ordinal)))         \

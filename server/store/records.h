@@ -70,6 +70,13 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
     T(id) T(task_id) T(run_id) I(round) I(ordinal) T(device_id) I(type) I(attempt) T(body_sha256) I(blob_id) \
     I(size_bytes) T(content) I(num_examples) I(steps_done) I(is_partial) T(receipt) I(accepted_at)
 
+/* An update that comes in pieces. size_bytes: of the whole; sha256: of it, as the caller promised it, or "". metadata:
+ * JSON of what the query said of it. body_sha256: as in an update, once it was taken: the blob is the update's then.
+ * blob_id 0: dropped, because a newer attempt took its place. */
+#define UPLOAD_COLUMNS(T, I, R)                                                                              \
+    T(id) T(task_id) T(run_id) I(round) I(attempt) I(blob_id) I(size_bytes) T(sha256) T(metadata)            \
+    T(body_sha256) I(created_at)
+
 /* size_bytes: of the safetensors file. blob_id 0: deleted by the run's retention. */
 #define MODEL_COLUMNS(T, I, R)                                                                               \
     T(run_id) I(version) I(blob_id) I(size_bytes) T(weights_sha256) T(aggregate_sha256) I(created_at)
@@ -114,6 +121,7 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
     X(ROUND, round_row, "round", ROUND_COLUMNS, 2)                                                           \
     X(TASK, task_row, "task", TASK_COLUMNS, 1)                                                               \
     X(UPDATE, update_row, "update_record", UPDATE_COLUMNS, 1)                                                \
+    X(UPLOAD, upload_row, "upload", UPLOAD_COLUMNS, 1)                                                       \
     X(MODEL, model_row, "model", MODEL_COLUMNS, 2)                                                           \
     X(DEVICE, device_row, "device", DEVICE_COLUMNS, 1)                                                       \
     X(WORKER, worker_row, "worker", WORKER_COLUMNS, 1)                                                       \

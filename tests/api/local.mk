@@ -10,7 +10,7 @@ API_TESTS = \
 	tests/bin/test_api_input \
 	tests/bin/test_api_login \
 	tests/bin/test_api_idempotency \
-	tests/bin/test_api_updates \
+	tests/bin/test_api_uploads tests/bin/test_api_updates \
 	tests/bin/test_api_weights \
 	tests/bin/test_api_claims \
 	tests/bin/test_api_resources \
@@ -63,6 +63,10 @@ tests_bin_test_api_login_LDADD = $(API_TEST_LIBS)
 tests_bin_test_api_idempotency_SOURCES = tests/api/test_idempotency.c $(API_LAB)
 tests_bin_test_api_idempotency_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_api_idempotency_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_uploads_SOURCES = tests/api/test_uploads.c $(API_LAB)
+tests_bin_test_api_uploads_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_uploads_LDADD = $(API_TEST_LIBS)
 
 tests_bin_test_api_updates_SOURCES = tests/api/test_updates.c $(API_LAB)
 tests_bin_test_api_updates_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

@@ -10,6 +10,7 @@ struct scene {
     struct lab lab;
     struct lab_device device, stranger;
     char run[ID_SIZE], task[ID_SIZE], worker[ID_SIZE], worker_token[TOKEN_SIZE], token_id[ID_SIZE];
+    char upload[ID_SIZE];
 };
 
 static void scene_open(struct scene *s)
@@ -21,6 +22,12 @@ static void scene_open(struct scene *s)
     json_t *task = lab_claim(&s->lab, &s->device);
     (void)snprintf(s->task, sizeof s->task, "%s", text_at(task, "task_id"));
     json_decref(task);
+    struct http_answer begun =
+        lab_do(&s->lab, s->device.token, "POST", path_of("/api/v1/tasks/%s/uploads", s->task),
+               "Upload-Length: 100\r\n", NULL);
+    json_t *upload = answer_json(&begun, 201);
+    (void)snprintf(s->upload, sizeof s->upload, "%s", text_at(upload, "upload_id"));
+    json_decref(upload);
     json_t *worker = lab_ok(&s->lab, s->lab.enrollment, "POST", "/api/v1/workers",
                             "{\"name\":\"w\",\"instance_id\":\"i\",\"devices\":[{\"dataset\":\"other\","
                             "\"num_examples\":1}]}");
@@ -40,7 +47,8 @@ static const char *path_in(const struct scene *s, const struct route *r)
         const char *name, *value;
     } params[] = {{"{run}", s->run},       {"{task}", s->task}, {"{device}", s->device.id},
                   {"{worker}", s->worker}, {"{round}", "0"},    {"{token}", s->token_id},
-                  {"{experiment}", "0"},   {"{version}", "0"},  {"{file}", "app.js"}};
+                  {"{experiment}", "0"},   {"{version}", "0"},  {"{file}", "app.js"},
+                  {"{upload}", s->upload}};
     char *out = path_of("%s", r->path);
     for (size_t i = 0; i < sizeof params / sizeof params[0]; i++) {
         char *at = strstr(out, params[i].name);
@@ -58,7 +66,8 @@ static struct http_answer ask(const struct scene *s, const struct route *r, cons
     if (r->body == BODY_STREAM) {
         struct buf file;
         file_of_model(&file, 1, META_WHOLE);
-        struct http_answer a = lab_put(&s->lab, token, path, NULL, &file);
+        struct http_answer a =
+            lab_send(&s->lab, token, method, path, NULL, "application/octet-stream", file.data, file.len);
         buf_release(&file);
         return a;
     }

@@ -289,6 +289,109 @@ START_TEST(a_blob_that_is_too_large_is_refused)
 }
 END_TEST
 
+/* --- uploads in parts --- */
+
+static int64_t pause_put(struct blob_put *put, size_t size)
+{
+    int64_t id = 0, paused_at = -1;
+    ck_err(blobs->ops->put_pause(put, &id, &paused_at), ERR_OK);
+    ck_assert_int_eq(paused_at, (int64_t)size);
+    return id;
+}
+
+static struct blob_put *resume_put(int64_t id, size_t size)
+{
+    struct blob_put *put = NULL, *other = NULL;
+    int64_t resumed_at = -1;
+    ck_err(blobs->ops->put_resume(blobs, id, &put, &resumed_at), ERR_OK);
+    ck_assert_int_eq(resumed_at, (int64_t)size);
+    ck_assert(blobs->ops->put_resume(blobs, id, &other, &resumed_at) != ERR_OK);
+    return put;
+}
+
+START_TEST(an_upload_in_parts_is_one_blob)
+{
+    setup(_i);
+    static const size_t parts[] = {
+        0, 1, 31000, 1767, 32768, 100, 3 * LIMIT_BLOB_CHUNK + 5, 40000, 7, 0, 20 * LIMIT_BLOB_CHUNK};
+    struct blob_put *put = NULL;
+    size_t offset = 0;
+    int64_t id = 0, removed = 0, ended = 0, first = put_blob(1, 10);
+    ck_err(blobs->ops->put_begin(blobs, &put), ERR_OK);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        ck_err(write_bytes(put, 9, &offset, parts[i]), ERR_OK);
+        id = pause_put(put, offset);
+        int64_t size;
+        ck_err(blobs->ops->size(blobs, id, &size), ERR_NOT_FOUND);
+        if (i % 2)
+            ck_err(blobs->ops->commit(blobs), ERR_OK);
+        if (i % 3 == 2) {
+            reopen();
+            ck_err(blobs->ops->collect(blobs, is_even, &(int){0}, &removed), ERR_OK);
+            ck_assert_int_eq(removed, i == 2); /* the first */
+        }
+        put = resume_put(id, offset);
+    }
+    ck_err(blobs->ops->put_end(put, &ended), ERR_OK);
+    ck_assert_int_eq(ended, id);
+    ck_assert_int_eq(id, first + 1);
+    check_blob(id, 9, offset);
+    ck_err(blobs->ops->commit(blobs), ERR_OK);
+    reopen();
+    check_blob(id, 9, offset);
+    int64_t size;
+    ck_err(blobs->ops->put_resume(blobs, id, &put, &size), ERR_NOT_FOUND);
+    ck_err(blobs->ops->remove(blobs, id), ERR_OK);
+    ck_err(blobs->ops->put_resume(blobs, id, &put, &size), ERR_NOT_FOUND);
+    teardown();
+}
+END_TEST
+
+START_TEST(a_paused_upload_can_be_dropped)
+{
+    setup(_i);
+    for (int i = 0; i < 3; i++) {
+        struct blob_put *put = NULL;
+        size_t offset = 0;
+        int64_t size;
+        ck_err(blobs->ops->put_begin(blobs, &put), ERR_OK);
+        ck_err(write_bytes(put, 9, &offset, 3 * LIMIT_BLOB_CHUNK + 10), ERR_OK);
+        int64_t id = pause_put(put, offset);
+        if (i > 0)
+            ck_err(blobs->ops->commit(blobs), ERR_OK);
+        if (i > 1)
+            reopen();
+        ck_err(blobs->ops->remove(blobs, id), ERR_OK);
+        ck_err(blobs->ops->put_resume(blobs, id, &put, &size), ERR_NOT_FOUND);
+        ck_assert_int_eq(blobs->ops->total_bytes(blobs), 0);
+    }
+    teardown();
+}
+END_TEST
+
+START_TEST(an_upload_that_is_removed_while_it_runs_is_dropped_at_its_end)
+{
+    setup(_i);
+    for (int i = 0; i < 2 && backend->is_durable; i++) {
+        struct blob_put *put = NULL;
+        size_t offset = 0;
+        int64_t size, id;
+        ck_err(blobs->ops->put_begin(blobs, &put), ERR_OK);
+        ck_err(write_bytes(put, 9, &offset, 40000), ERR_OK);
+        id = pause_put(put, offset);
+        put = resume_put(id, offset);
+        ck_err(blobs->ops->remove(blobs, id), ERR_OK);
+        ck_err(blobs->ops->remove(blobs, id), ERR_NOT_FOUND);
+        ck_err(write_bytes(put, 9, &offset, 40000), ERR_OK);
+        ck_err(i ? blobs->ops->put_end(put, &id) : blobs->ops->put_pause(put, &id, &size), ERR_NOT_FOUND);
+        check_missing(id);
+        ck_err(blobs->ops->put_resume(blobs, id, &put, &size), ERR_NOT_FOUND);
+        ck_assert_int_eq(blobs->ops->total_bytes(blobs), 0);
+    }
+    teardown();
+}
+END_TEST
+
 /* --- threads: uploads, reads and removals while another commits --- */
 
 #define NUM_THREADS 8
@@ -354,6 +457,9 @@ int main(void)
     tcase_add_loop_test(tc, collect_removes_what_is_not_named, 0, num_backends);
     tcase_add_loop_test(tc, a_number_is_never_given_twice, 0, num_backends);
     tcase_add_loop_test(tc, a_blob_that_is_too_large_is_refused, 0, num_backends);
+    tcase_add_loop_test(tc, an_upload_in_parts_is_one_blob, 0, num_backends);
+    tcase_add_loop_test(tc, a_paused_upload_can_be_dropped, 0, num_backends);
+    tcase_add_loop_test(tc, an_upload_that_is_removed_while_it_runs_is_dropped_at_its_end, 0, num_backends);
     tcase_add_loop_test(tc, threads_upload_read_and_remove_at_once, 0, num_backends);
     return run_suite(s);
 }

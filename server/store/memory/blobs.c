@@ -9,6 +9,7 @@
 struct memory_blob {
     char *bytes;
     size_t size;
+    bool is_paused; /* an upload that goes on later */
 };
 
 struct memory_blobs {
@@ -21,11 +22,24 @@ struct memory_blobs {
 struct blob_put {
     struct memory_blobs *blobs;
     struct buf bytes;
+    int64_t id; /* 0: none yet */
 };
 
 static struct memory_blobs *blobs_of(struct blobs *b)
 {
     return (struct memory_blobs *)b;
+}
+
+static void blob_free(struct memory_blob *blob)
+{
+    free(blob->bytes);
+    free(blob);
+}
+
+static const struct memory_blob *whole_blob(const struct memory_blobs *b, int64_t id)
+{
+    const struct memory_blob *blob = idmap_get(&b->blobs, id);
+    return blob && !blob->is_paused ? blob : NULL;
 }
 
 static enum err memory_put_begin(struct blobs *b, struct blob_put **out)
@@ -50,10 +64,10 @@ static void memory_put_abort(struct blob_put *p)
     free(p);
 }
 
-static enum err memory_put_end(struct blob_put *p, int64_t *out_id)
+static enum err put_keep(struct blob_put *p, bool is_paused, int64_t *out_id)
 {
     struct memory_blobs *b = p->blobs;
-    struct memory_blob *blob = malloc(sizeof *blob);
+    struct memory_blob *blob = calloc(1, sizeof *blob);
     enum err e = blob ? buf_take(&p->bytes, &blob->bytes, &blob->size) : ERR_NO_MEMORY;
     (void)pthread_mutex_lock(&b->mutex);
     bool is_taken = !e;
@@ -63,9 +77,10 @@ static enum err memory_put_end(struct blob_put *p, int64_t *out_id)
         char *exact = realloc(blob->bytes, blob->size + 1);
         if (exact)
             blob->bytes = exact;
-        *out_id = ++b->last_id;
+        blob->is_paused = is_paused;
+        *out_id = p->id ? p->id : ++b->last_id;
         idmap_set(&b->blobs, *out_id, blob);
-        b->total_bytes += (int64_t)blob->size;
+        b->total_bytes += is_paused ? 0 : (int64_t)blob->size;
     }
     (void)pthread_mutex_unlock(&b->mutex);
     if (e) {
@@ -77,11 +92,46 @@ static enum err memory_put_end(struct blob_put *p, int64_t *out_id)
     return e;
 }
 
+static enum err memory_put_end(struct blob_put *p, int64_t *out_id)
+{
+    return put_keep(p, false, out_id);
+}
+
+static enum err memory_put_pause(struct blob_put *p, int64_t *out_id, int64_t *out_size)
+{
+    *out_size = (int64_t)p->bytes.len;
+    return put_keep(p, true, out_id);
+}
+
+static enum err memory_put_resume(struct blobs *base, int64_t id, struct blob_put **out, int64_t *out_size)
+{
+    struct memory_blobs *b = blobs_of(base);
+    struct blob_put *p = NULL;
+    enum err e = memory_put_begin(base, &p);
+    if (e)
+        return e;
+    (void)pthread_mutex_lock(&b->mutex);
+    struct memory_blob *blob = idmap_get(&b->blobs, id);
+    e = blob && blob->is_paused ? buf_append(&p->bytes, blob->bytes, blob->size) : ERR_NOT_FOUND;
+    if (!e)
+        (void)idmap_remove(&b->blobs, id);
+    (void)pthread_mutex_unlock(&b->mutex);
+    if (e) {
+        memory_put_abort(p);
+        return e;
+    }
+    blob_free(blob);
+    p->id = id;
+    *out_size = (int64_t)p->bytes.len;
+    *out = p;
+    return ERR_OK;
+}
+
 static enum err memory_size(struct blobs *base, int64_t id, int64_t *out_size)
 {
     struct memory_blobs *b = blobs_of(base);
     (void)pthread_mutex_lock(&b->mutex);
-    const struct memory_blob *blob = idmap_get(&b->blobs, id);
+    const struct memory_blob *blob = whole_blob(b, id);
     if (blob)
         *out_size = (int64_t)blob->size;
     (void)pthread_mutex_unlock(&b->mutex);
@@ -93,7 +143,7 @@ static enum err memory_read(struct blobs *base, int64_t id, int64_t offset, void
     struct memory_blobs *b = blobs_of(base);
     enum err e = ERR_OK;
     (void)pthread_mutex_lock(&b->mutex);
-    const struct memory_blob *blob = idmap_get(&b->blobs, id);
+    const struct memory_blob *blob = whole_blob(b, id);
     if (!blob)
         e = ERR_NOT_FOUND;
     else if (offset < 0 || (uint64_t)offset > blob->size || n > blob->size - (size_t)offset)
@@ -104,18 +154,12 @@ static enum err memory_read(struct blobs *base, int64_t id, int64_t offset, void
     return e;
 }
 
-static void blob_free(struct memory_blob *blob)
-{
-    free(blob->bytes);
-    free(blob);
-}
-
 static enum err memory_remove(struct blobs *base, int64_t id)
 {
     struct memory_blobs *b = blobs_of(base);
     (void)pthread_mutex_lock(&b->mutex);
     struct memory_blob *blob = idmap_remove(&b->blobs, id);
-    if (blob)
+    if (blob && !blob->is_paused)
         b->total_bytes -= (int64_t)blob->size;
     (void)pthread_mutex_unlock(&b->mutex);
     if (!blob)
@@ -174,6 +218,8 @@ static const struct blob_ops memory_ops = {
     .put_write = memory_put_write,
     .put_end = memory_put_end,
     .put_abort = memory_put_abort,
+    .put_pause = memory_put_pause,
+    .put_resume = memory_put_resume,
     .size = memory_size,
     .read = memory_read,
     .remove = memory_remove,

@@ -32,7 +32,7 @@ static enum err prepare_statements(struct sqlite_blobs *b)
         {"INSERT OR REPLACE INTO chunk (id, data) VALUES (?1, ?2)", &b->put_chunk},
         {"DELETE FROM object WHERE id = ?1", &b->drop_object},
         {"DELETE FROM chunk WHERE id BETWEEN ?1 AND ?2", &b->drop_chunks},
-        {"SELECT size FROM object WHERE id = ?1 AND size >= 0", &b->find_size},
+        {"SELECT size FROM object WHERE id = ?1", &b->find_size},
         {"SELECT id FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1", &b->find_chunk},
         {"SELECT id FROM object ORDER BY id", &b->all_ids},
     };
@@ -81,7 +81,8 @@ static enum err query_int(struct sqlite_blobs *b, sqlite3_stmt *stmt, int64_t *o
 enum err blob_file_size(struct sqlite_blobs *b, int64_t id, int64_t *out_size)
 {
     (void)sqlite3_bind_int64(b->find_size, 1, id);
-    return query_int(b, b->find_size, out_size);
+    enum err e = query_int(b, b->find_size, out_size);
+    return !e && *out_size == SIZE_REMOVED ? ERR_NOT_FOUND : e;
 }
 
 enum err blob_file_last_chunk(struct sqlite_blobs *b, int64_t id, int64_t unit, int64_t *out_row)
@@ -90,6 +91,23 @@ enum err blob_file_last_chunk(struct sqlite_blobs *b, int64_t id, int64_t unit, 
     (void)sqlite3_bind_int64(b->find_chunk, 1, first);
     (void)sqlite3_bind_int64(b->find_chunk, 2, first + unit);
     return query_int(b, b->find_chunk, out_row);
+}
+
+enum err blob_file_tail(struct sqlite_blobs *b, int64_t id, int64_t *out_offset, int64_t *out_size)
+{
+    sqlite3_blob *chunk = NULL;
+    int64_t row = 0;
+    *out_offset = *out_size = 0;
+    enum err e = blob_file_last_chunk(b, id, CHUNKS_PER_BLOB - 1, &row);
+    if (e)
+        return e == ERR_NOT_FOUND ? ERR_OK : e;
+    e = db_error(b->db, sqlite3_blob_open(b->db, "main", "chunk", "data", row, 0, &chunk), "opening a chunk");
+    if (!e) {
+        *out_offset = (row - id * CHUNKS_PER_BLOB) * CHUNK_UNIT;
+        *out_size = sqlite3_blob_bytes(chunk);
+    }
+    (void)sqlite3_blob_close(chunk);
+    return e;
 }
 
 static enum err damaged(int64_t id, int64_t offset)

@@ -66,7 +66,7 @@ static enum err drop_piece(struct sqlite_blobs *b, struct job *job, int64_t *byt
         *bytes -= end - from;
         job->size = from;
         if (e || from > 0)
-            return e ? e : put_object(b, id, -1);
+            return e ? e : put_object(b, id, SIZE_REMOVED);
     }
     job->is_done = !e || e == ERR_NOT_FOUND;
     if (!job->is_done)
@@ -80,7 +80,7 @@ static enum err write_job(struct sqlite_blobs *b, const struct job *job)
     int64_t first = job->object->id * CHUNKS_PER_BLOB;
     enum err e = ERR_OK;
     if (job->write_as == OBJECT_ENDED || !job->is_in_file)
-        e = put_object(b, job->object->id, job->write_as == OBJECT_ENDED ? job->size : -1);
+        e = put_object(b, job->object->id, job->write_as == OBJECT_ENDED ? job->size : SIZE_UNFINISHED);
     for (const struct blob_chunk *c = job->object->flushing.first; c && !e; c = c->next) {
         (void)sqlite3_bind_int64(b->put_chunk, 1, first + c->offset / CHUNK_UNIT);
         int rc = sqlite3_bind_blob64(b->put_chunk, 2, c->bytes, (sqlite3_uint64)c->size, SQLITE_STATIC);

@@ -5,7 +5,7 @@
 
 static struct object_list *list_of(struct sqlite_blobs *b, int wanted)
 {
-    return wanted == OBJECT_OPEN ? &b->open : wanted == OBJECT_ENDED ? &b->waiting : &b->garbage;
+    return wanted == OBJECT_OPEN ? &b->open : wanted == OBJECT_DROPPED ? &b->garbage : &b->waiting;
 }
 
 static void link_object(struct sqlite_blobs *b, struct blob_object *o)
@@ -64,7 +64,9 @@ enum err object_add(struct sqlite_blobs *b, const struct blob_object *values, st
 void object_want(struct sqlite_blobs *b, struct blob_object *o, int wanted)
 {
     unlink_object(b, o);
-    o->wanted = wanted == OBJECT_ENDED ? OBJECT_ENDED : OBJECT_DROPPED;
+    o->wanted = wanted == OBJECT_ENDED    ? OBJECT_ENDED
+                : wanted == OBJECT_PAUSED ? OBJECT_PAUSED
+                                          : OBJECT_DROPPED;
     link_object(b, o);
     if (o->wanted != OBJECT_DROPPED)
         return;

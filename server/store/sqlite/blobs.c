@@ -1,5 +1,6 @@
 #include "server/store/sqlite/blobs.h"
 #include <stdlib.h>
+#include <string.h>
 #include "common/base/log.h"
 #include "server/store/sqlite/location.h"
 
@@ -8,6 +9,7 @@ struct blob_put {
     struct blob_object *object;
     struct buf filling; /* the chunk that is not full yet */
     size_t chunk_size;
+    bool is_resumed; /* what came before outlives a failure */
 };
 
 static struct sqlite_blobs *blobs_of(struct blobs *b)
@@ -99,30 +101,130 @@ static void put_free(struct blob_put *p)
     free(p);
 }
 
-static void sqlite_put_abort(struct blob_put *p)
+static void put_give_up(struct blob_put *p, int wanted)
 {
     struct sqlite_blobs *b = p->blobs;
     (void)pthread_mutex_lock(&b->state);
-    object_want(b, p->object, OBJECT_DROPPED);
+    object_want(b, p->object, p->object->is_removed ? OBJECT_DROPPED : wanted);
     (void)pthread_mutex_unlock(&b->state);
     put_free(p);
+}
+
+static void sqlite_put_abort(struct blob_put *p)
+{
+    put_give_up(p, OBJECT_DROPPED);
+}
+
+/* A chunk begins at a multiple of CHUNK_UNIT, so what lies behind the last one is a chunk of its own: the
+ * upload goes on by writing that anew. */
+static enum err hand_over_rest(struct blob_put *p)
+{
+    size_t rest = p->filling.len % (size_t)CHUNK_UNIT;
+    char tail[CHUNK_UNIT];
+    enum err e = ERR_OK;
+    if (rest && rest < p->filling.len) {
+        p->filling.len -= rest;
+        memcpy(tail, p->filling.data + p->filling.len, rest);
+        e = hand_over_chunk(p);
+        if (!e)
+            e = buf_append(&p->filling, tail, rest);
+    }
+    return !e && p->filling.len ? hand_over_chunk(p) : e;
+}
+
+static enum err sqlite_put_pause(struct blob_put *p, int64_t *out_id, int64_t *out_size)
+{
+    struct sqlite_blobs *b = p->blobs;
+    enum err e = hand_over_rest(p);
+    (void)pthread_mutex_lock(&b->state);
+    *out_id = p->object->id;
+    *out_size = p->object->size;
+    bool is_removed = p->object->is_removed;
+    object_want(b, p->object, is_removed ? OBJECT_DROPPED : OBJECT_PAUSED);
+    (void)pthread_mutex_unlock(&b->state);
+    put_free(p);
+    return is_removed ? ERR_NOT_FOUND : e;
+}
+
+/* With `io` held and nothing of it in memory. */
+static enum err resume_from_file(struct sqlite_blobs *b, int64_t id, struct blob_put *p)
+{
+    int64_t size = 0, offset = 0, tail = 0;
+    enum err e = blob_file_size(b, id, &size);
+    if (!e && size >= 0)
+        e = ERR_NOT_FOUND;
+    if (!e)
+        e = blob_file_tail(b, id, &offset, &tail);
+    if (!e && tail % CHUNK_UNIT == 0) {
+        offset += tail;
+        tail = 0;
+    }
+    if (!e)
+        e = buf_reserve(&p->filling, (size_t)tail);
+    if (!e)
+        e = blob_file_read(b, id, offset, p->filling.data, (size_t)tail);
+    if (e)
+        return e;
+    p->filling.len = (size_t)tail;
+    struct blob_object values = {.id = id, .size = offset, .wanted = OBJECT_OPEN, .is_in_file = true};
+    (void)pthread_mutex_lock(&b->state);
+    e = object_add(b, &values, &p->object);
+    p->chunk_size = next_chunk_size(b);
+    (void)pthread_mutex_unlock(&b->state);
+    while (p->chunk_size < p->filling.len)
+        p->chunk_size += (size_t)CHUNK_UNIT;
+    return e;
+}
+
+static enum err resume_with_io(struct sqlite_blobs *b, int64_t id, struct blob_put *p)
+{
+    (void)pthread_mutex_lock(&b->state);
+    const struct blob_object *o = idmap_get(&b->objects, id);
+    bool is_paused = o && o->wanted == OBJECT_PAUSED;
+    enum err e = !o || is_paused ? ERR_OK : o->wanted == OBJECT_OPEN ? ERR_CONFLICT : ERR_NOT_FOUND;
+    (void)pthread_mutex_unlock(&b->state);
+    if (!e && is_paused)
+        e = blobs_flush(b, false);
+    return e ? e : resume_from_file(b, id, p);
+}
+
+static enum err sqlite_put_resume(struct blobs *base, int64_t id, struct blob_put **out, int64_t *out_size)
+{
+    struct sqlite_blobs *b = blobs_of(base);
+    struct blob_put *p = calloc(1, sizeof *p);
+    if (!p)
+        return ERR_NO_MEMORY;
+    p->blobs = b;
+    p->is_resumed = true;
+    buf_init(&p->filling, LIMIT_BLOB_CHUNK);
+    (void)pthread_mutex_lock(&b->io);
+    enum err e = resume_with_io(b, id, p);
+    (void)pthread_mutex_unlock(&b->io);
+    if (e) {
+        put_free(p);
+        return e;
+    }
+    *out = p;
+    *out_size = p->object->size + (int64_t)p->filling.len;
+    return ERR_OK;
 }
 
 static enum err sqlite_put_end(struct blob_put *p, int64_t *out_id)
 {
     enum err e = p->filling.len ? hand_over_chunk(p) : ERR_OK;
     if (e) {
-        sqlite_put_abort(p);
+        put_give_up(p, p->is_resumed ? OBJECT_PAUSED : OBJECT_DROPPED);
         return e;
     }
     struct sqlite_blobs *b = p->blobs;
     (void)pthread_mutex_lock(&b->state);
     *out_id = p->object->id;
-    b->total_bytes += p->object->size;
-    object_want(b, p->object, OBJECT_ENDED);
+    bool is_removed = p->object->is_removed;
+    b->total_bytes += is_removed ? 0 : p->object->size;
+    object_want(b, p->object, is_removed ? OBJECT_DROPPED : OBJECT_ENDED);
     (void)pthread_mutex_unlock(&b->state);
     put_free(p);
-    return ERR_OK;
+    return is_removed ? ERR_NOT_FOUND : ERR_OK;
 }
 
 /* True: the answer lies in memory, in *out_error; else it is the file's. With `state` held. */
@@ -138,6 +240,18 @@ static bool know_size(const struct sqlite_blobs *b, int64_t id, struct blob_obje
     return true;
 }
 
+/* In the file; with `io` held. */
+static enum err whole_size(struct sqlite_blobs *b, int64_t id, int64_t *out_size)
+{
+    int64_t size = 0;
+    enum err e = blob_file_size(b, id, &size);
+    if (!e && size < 0)
+        e = ERR_NOT_FOUND;
+    if (!e)
+        *out_size = size;
+    return e;
+}
+
 static enum err sqlite_size(struct blobs *base, int64_t id, int64_t *out_size)
 {
     struct sqlite_blobs *b = blobs_of(base);
@@ -149,7 +263,7 @@ static enum err sqlite_size(struct blobs *base, int64_t id, int64_t *out_size)
     if (is_known)
         return e;
     (void)pthread_mutex_lock(&b->io);
-    e = blob_file_size(b, id, out_size);
+    e = whole_size(b, id, out_size);
     (void)pthread_mutex_unlock(&b->io);
     return e;
 }
@@ -179,12 +293,26 @@ static enum err sqlite_read(struct blobs *base, int64_t id, int64_t offset, void
     /* What was not in memory a moment ago is in the file: chunks only move that way. */
     (void)pthread_mutex_lock(&b->io);
     if (!is_known)
-        e = blob_file_size(b, id, &size);
+        e = whole_size(b, id, &size);
     if (!e && !is_known)
         e = check_range(size, offset, n);
     if (!e)
         e = blob_file_read(b, id, offset, out, in_file);
     (void)pthread_mutex_unlock(&b->io);
+    return e;
+}
+
+/* One that is in the file only. Of an upload or a removal that was cut short the size is not known. */
+static enum err drop_from_file(struct sqlite_blobs *b, int64_t id, int64_t size)
+{
+    struct blob_object *o,
+        values = {
+            .id = id, .size = size < 0 ? INT64_MAX : size, .wanted = OBJECT_DROPPED, .is_in_file = true};
+    (void)pthread_mutex_lock(&b->state);
+    enum err e = idmap_get(&b->objects, id) ? ERR_OK : object_add(b, &values, &o);
+    if (!e && size > 0)
+        b->total_bytes -= size;
+    (void)pthread_mutex_unlock(&b->state);
     return e;
 }
 
@@ -196,7 +324,12 @@ static enum err remove_with_io(struct sqlite_blobs *b, int64_t id)
     enum err e = ERR_OK;
     (void)pthread_mutex_lock(&b->state);
     bool is_known = know_size(b, id, &o, &e, &size);
-    if (is_known && !e) {
+    if (is_known && o->wanted == OBJECT_PAUSED)
+        e = ERR_OK;
+    if (is_known && o->wanted == OBJECT_OPEN && !o->is_removed) {
+        o->is_removed = true;
+        e = ERR_OK;
+    } else if (is_known && !e) {
         object_want(b, o, OBJECT_DROPPED);
         b->total_bytes -= size;
     }
@@ -204,15 +337,7 @@ static enum err remove_with_io(struct sqlite_blobs *b, int64_t id)
     if (is_known)
         return e;
     e = blob_file_size(b, id, &size);
-    if (e)
-        return e;
-    struct blob_object values = {.id = id, .size = size, .wanted = OBJECT_DROPPED, .is_in_file = true};
-    (void)pthread_mutex_lock(&b->state);
-    e = object_add(b, &values, &o);
-    if (!e)
-        b->total_bytes -= size;
-    (void)pthread_mutex_unlock(&b->state);
-    return e;
+    return e ? e : drop_from_file(b, id, size);
 }
 
 static enum err sqlite_remove(struct blobs *base, int64_t id)
@@ -224,13 +349,18 @@ static enum err sqlite_remove(struct blobs *base, int64_t id)
     return e;
 }
 
-static enum err sqlite_commit(struct blobs *base)
+static bool has_waiting(struct sqlite_blobs *b)
 {
-    struct sqlite_blobs *b = blobs_of(base);
     (void)pthread_mutex_lock(&b->state);
     bool has_work = b->waiting.first || b->garbage.first;
     (void)pthread_mutex_unlock(&b->state);
-    if (!has_work)
+    return has_work;
+}
+
+static enum err sqlite_commit(struct blobs *base)
+{
+    struct sqlite_blobs *b = blobs_of(base);
+    if (!has_waiting(b))
         return ERR_OK;
     (void)pthread_mutex_lock(&b->io);
     enum err e = blobs_flush(b, false);
@@ -247,27 +377,14 @@ static bool sqlite_has_garbage(struct blobs *base)
     return has_garbage;
 }
 
-/* An upload or a removal that a crash cut short has a row, but no size. */
-static enum err drop_unfinished(struct sqlite_blobs *b, int64_t id)
-{
-    struct blob_object *o,
-        values = {.id = id, .size = INT64_MAX, .wanted = OBJECT_DROPPED, .is_in_file = true};
-    (void)pthread_mutex_lock(&b->state);
-    enum err e = idmap_get(&b->objects, id) ? ERR_OK : object_add(b, &values, &o);
-    (void)pthread_mutex_unlock(&b->state);
-    return e;
-}
-
 static enum err collect_one(struct sqlite_blobs *b, bool (*is_named)(void *ctx, int64_t id), void *ctx,
                             int64_t id, int64_t *removed)
 {
-    int64_t size;
-    enum err e = sqlite_size(&b->base, id, &size);
-    if (e && e != ERR_NOT_FOUND)
-        return e;
-    if (!e && is_named(ctx, id))
+    if (is_named(ctx, id))
         return ERR_OK;
-    e = e ? drop_unfinished(b, id) : sqlite_remove(&b->base, id);
+    enum err e = sqlite_remove(&b->base, id);
+    if (e == ERR_NOT_FOUND) /* its removal was cut short */
+        e = drop_from_file(b, id, SIZE_REMOVED);
     if (!e)
         ++*removed;
     return e;
@@ -327,6 +444,8 @@ static const struct blob_ops sqlite_ops = {
     .put_write = sqlite_put_write,
     .put_end = sqlite_put_end,
     .put_abort = sqlite_put_abort,
+    .put_pause = sqlite_put_pause,
+    .put_resume = sqlite_put_resume,
     .size = sqlite_size,
     .read = sqlite_read,
     .remove = sqlite_remove,

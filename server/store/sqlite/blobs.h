@@ -38,11 +38,16 @@ struct chunk_list {
     struct blob_chunk *first, *last;
 };
 
+/* What stands in the place of a size in the file. */
+#define SIZE_UNFINISHED (-1) /* an upload that runs, is paused or was cut short */
+#define SIZE_REMOVED    (-2) /* its chunks are still being removed */
+
 /* A blob whose state in the file is not yet the one it shall have. */
 struct blob_object {
     struct blob_object *previous, *next; /* in its list */
     int64_t id, size;                    /* size: of one that is dropped, what may still be in the file */
-    enum { OBJECT_OPEN, OBJECT_ENDED, OBJECT_DROPPED } wanted;
+    enum { OBJECT_OPEN, OBJECT_PAUSED, OBJECT_ENDED, OBJECT_DROPPED } wanted;
+    bool is_removed;                     /* while it is open: to be dropped when that ends */
     bool is_in_file;                     /* has rows */
     bool is_flushing;                    /* a flush works on it: it may not be freed */
     struct chunk_list flushing, pending; /* in the order of offsets; what lies before them is in the file */
@@ -73,7 +78,8 @@ struct sqlite_blobs {
 /* A new object, in the list that its `wanted` says. */
 enum err object_add(struct sqlite_blobs *b, const struct blob_object *values,
                     struct blob_object **out) MUST_CHECK;
-/* Changes what is wanted of it, and its list. One that nothing is left to do for is freed. */
+/* Changes what is wanted of it (anything but OBJECT_OPEN), and its list. One that nothing is left to do for
+ * is freed. */
 void object_want(struct sqlite_blobs *b, struct blob_object *o, int wanted);
 /* Appends a chunk; its bytes move to it. */
 enum err object_append(struct sqlite_blobs *b, struct blob_object *o, struct buf *bytes) MUST_CHECK;
@@ -96,10 +102,14 @@ enum err blobs_flush(struct sqlite_blobs *b, bool with_open) MUST_CHECK;
 /* --- blob_file.c: with `io` held --- */
 enum err blob_file_open(struct sqlite_blobs *b, const char *path, struct fault *fault) MUST_CHECK;
 void blob_file_close(struct sqlite_blobs *b);
-enum err blob_file_size(struct sqlite_blobs *b, int64_t id, int64_t *out_size) MUST_CHECK; /* ERR_NOT_FOUND */
+/* Or SIZE_UNFINISHED; ERR_NOT_FOUND, also of one that is being removed. */
+enum err blob_file_size(struct sqlite_blobs *b, int64_t id, int64_t *out_size) MUST_CHECK;
 enum err blob_file_read(struct sqlite_blobs *b, int64_t id, int64_t offset, void *out, size_t n) MUST_CHECK;
 /* The row of the last chunk that begins at or before `unit` * CHUNK_UNIT. ERR_NOT_FOUND. */
 enum err blob_file_last_chunk(struct sqlite_blobs *b, int64_t id, int64_t unit, int64_t *out_row) MUST_CHECK;
+/* Where the last chunk begins in the blob and how long it is; 0 and 0 without one. */
+enum err blob_file_tail(struct sqlite_blobs *b, int64_t id, int64_t *out_offset,
+                        int64_t *out_size) MUST_CHECK;
 /* All ids in the file, those of unfinished uploads too; the caller frees them. */
 enum err blob_file_ids(struct sqlite_blobs *b, int64_t **out_ids, size_t *out_count) MUST_CHECK;
 

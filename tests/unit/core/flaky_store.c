@@ -218,6 +218,29 @@ static enum err flaky_put_end(struct blob_put *p, int64_t *out_id)
     return e;
 }
 
+static enum err flaky_put_pause(struct blob_put *p, int64_t *out_id, int64_t *out_size)
+{
+    enum err e = p->blobs->real->ops->put_pause(p->real, out_id, out_size);
+    free(p);
+    return e;
+}
+
+static enum err flaky_put_resume(struct blobs *b, int64_t id, struct blob_put **out, int64_t *out_size)
+{
+    struct blob_put *p = calloc(1, sizeof *p);
+    if (!p)
+        return ERR_NO_MEMORY;
+    p->blobs = blobs_of(b);
+    enum err e = fails(p->blobs->flaky)
+                     ? ERR_STORAGE_FULL
+                     : p->blobs->real->ops->put_resume(p->blobs->real, id, &p->real, out_size);
+    if (e)
+        free(p);
+    else
+        *out = p;
+    return e;
+}
+
 static enum err flaky_size(struct blobs *b, int64_t id, int64_t *out_size)
 {
     return blobs_of(b)->real->ops->size(blobs_of(b)->real, id, out_size);
@@ -272,6 +295,8 @@ static const struct blob_ops blob_ops = {
     .put_write = flaky_put_write,
     .put_end = flaky_put_end,
     .put_abort = flaky_put_abort,
+    .put_pause = flaky_put_pause,
+    .put_resume = flaky_put_resume,
     .size = flaky_size,
     .read = flaky_blob_read,
     .remove = flaky_blob_remove,
