@@ -10,6 +10,7 @@ static const char pragmas[] = "PRAGMA query_only = ON;"
 enum err readers_init(struct readers *r, const char *path)
 {
     *r = (struct readers){.path = path};
+    atomic_init(&r->commits, 0);
     return pthread_mutex_init(&r->mutex, NULL) ? ERR_NO_MEMORY : ERR_OK;
 }
 
@@ -48,8 +49,31 @@ static enum err take(struct readers *r, struct reader **out)
     return ERR_OK;
 }
 
+/* An error may have taken the transaction with it. */
+static void end(struct reader *reader)
+{
+    if (reader->is_open && !sqlite3_get_autocommit(reader->conn->db) && db_run(reader->end, "ending a read"))
+        db_rollback(reader->conn->db);
+    reader->is_open = false;
+}
+
+/* The number of commits is read first: what the transaction then sees is that or newer. */
+static enum err begin(struct readers *r, struct reader *reader)
+{
+    uint64_t commits = atomic_load(&r->commits);
+    if (reader->is_open && reader->commits == commits)
+        return ERR_OK;
+    end(reader);
+    reader->commits = commits;
+    enum err e = db_run(reader->begin, "beginning a read");
+    reader->is_open = !e;
+    return e;
+}
+
 static void give_back(struct readers *r, struct reader *reader)
 {
+    if (reader->commits != atomic_load(&r->commits) || sqlite3_get_autocommit(reader->conn->db))
+        end(reader);
     (void)pthread_mutex_lock(&r->mutex);
     reader->next = r->idle;
     r->idle = reader;
@@ -63,15 +87,24 @@ enum err readers_run(struct readers *r, struct store *store, store_fn fn, void *
     if (e)
         return e;
     struct sqlite_txn txn = {.base = {store}, .conn = reader->conn};
-    e = db_run(reader->begin, "beginning a read");
-    if (!e) {
+    e = begin(r, reader);
+    if (!e)
         e = fn(&txn.base, arg);
-        /* An error took the transaction with it, or there is one to end. */
-        if (!sqlite3_get_autocommit(reader->conn->db) && db_run(reader->end, "ending a read"))
-            db_rollback(reader->conn->db);
-    }
     give_back(r, reader);
     return e;
+}
+
+void readers_note_commit(struct readers *r)
+{
+    atomic_fetch_add(&r->commits, 1);
+}
+
+void readers_let_go(struct readers *r)
+{
+    (void)pthread_mutex_lock(&r->mutex);
+    for (struct reader *reader = r->idle; reader; reader = reader->next)
+        end(reader);
+    (void)pthread_mutex_unlock(&r->mutex);
 }
 
 void readers_release(struct readers *r)

@@ -181,7 +181,7 @@ static enum err start(struct sqlite_store *s, struct fault *fault)
         conn_free(conn);
         return fault_set(fault, e, NULL, "no memory to open %s", s->path);
     }
-    e = writer_new(&s->base, conn, &s->writer);
+    e = writer_new(&s->base, conn, &s->readers, &s->writer);
     if (e) {
         readers_release(&s->readers);
         return fault_set(fault, e, NULL, "cannot start the writer of %s", s->path);

@@ -19,6 +19,7 @@ struct operation {
 struct writer {
     struct store *store;
     struct conn *conn;
+    struct readers *readers;
     sqlite3_stmt *begin, *commit, *savepoint, *release, *rollback_to;
     struct topics topics;
     int wal_pages, copied_pages; /* of the log: in it, and in it when it was last copied */
@@ -83,6 +84,7 @@ static enum err run_operation(struct writer *w, struct operation *op, enum err *
 static enum err run_batch(struct writer *w, struct operation *batch)
 {
     bool has_success = false;
+    readers_let_go(w->readers);
     enum err lost = db_run(w->begin, "beginning a transaction");
     for (struct operation *op = batch; op && !lost; op = op->next) {
         op->result = run_operation(w, op, &lost);
@@ -94,6 +96,8 @@ static enum err run_batch(struct writer *w, struct operation *batch)
         lost = db_run(w->commit, "committing");
     if (lost)
         db_rollback(w->conn->db);
+    else
+        readers_note_commit(w->readers);
     return lost;
 }
 
@@ -129,13 +133,20 @@ static bool checkpoint(struct writer *w, int mode)
     return rc == SQLITE_OK;
 }
 
+/* The same while there are readers: only those that read just now are in its way. */
+static bool copy_log(struct writer *w, int mode)
+{
+    readers_let_go(w->readers);
+    return checkpoint(w, mode);
+}
+
 /* The log can be far larger than what its pages come to in the database. Once the disk was full, its space is
  * given back at the first chance, or the log itself would fill what little is freed. */
 static void give_back_space(struct writer *w, enum err lost)
 {
     if (lost == ERR_STORAGE_FULL)
         w->is_short_of_space = true;
-    if (w->is_short_of_space && checkpoint(w, SQLITE_CHECKPOINT_TRUNCATE))
+    if (w->is_short_of_space && copy_log(w, SQLITE_CHECKPOINT_TRUNCATE))
         w->is_short_of_space = false;
 }
 
@@ -159,7 +170,7 @@ static void *run(void *arg)
         enum err lost = run_batch(w, batch);
         finish_batch(w, batch, lost);
         if (w->wal_pages - w->copied_pages >= CHECKPOINT_PAGES)
-            (void)checkpoint(w, SQLITE_CHECKPOINT_PASSIVE);
+            (void)copy_log(w, SQLITE_CHECKPOINT_PASSIVE);
         give_back_space(w, lost);
     }
     return NULL;
@@ -179,7 +190,7 @@ static enum err prepare_statements(struct writer *w)
     return e;
 }
 
-enum err writer_new(struct store *store, struct conn *conn, struct writer **out)
+enum err writer_new(struct store *store, struct conn *conn, struct readers *readers, struct writer **out)
 {
     struct writer *w = calloc(1, sizeof *w);
     if (!w) {
@@ -188,6 +199,7 @@ enum err writer_new(struct store *store, struct conn *conn, struct writer **out)
     }
     w->store = store;
     w->conn = conn;
+    w->readers = readers;
     w->last = &w->first;
     topics_init(&w->topics);
     (void)sqlite3_wal_hook(conn->db, note_wal, w);
