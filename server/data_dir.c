@@ -10,6 +10,7 @@
 #include "common/base/log.h"
 #include "common/crypto/token.h"
 #include "server/core/ops.h"
+#include "server/store/backup.h"
 
 #define MAX_PATH 4096
 
@@ -47,12 +48,20 @@ enum err data_dir_open(const char *dir, struct store **out_store, struct blobs *
     char path[MAX_PATH];
     enum err e = make_dir(dir, fault);
     if (e == ERR_OK)
-        e = join(dir, "fedlane.db", path, fault);
+        e = join(dir, RESTORE_MARKER, path, fault);
+    if (e == ERR_OK && access(path, F_OK) == 0)
+        e = fault_set(
+            fault, ERR_CONFLICT, NULL,
+            "A backup was being restored into %.200s, and that was cut short. Remove what is in it, "
+            "and run fedlane-server restore again.",
+            dir);
+    if (e == ERR_OK)
+        e = join(dir, STORE_FILE, path, fault);
     if (e == ERR_OK)
         e = store_sqlite_open(path, out_store, fault);
     if (e != ERR_OK)
         return e;
-    e = join(dir, "blobs.db", path, fault);
+    e = join(dir, BLOBS_FILE, path, fault);
     if (e == ERR_OK)
         e = blobs_sqlite_open(path, out_blobs, fault);
     if (e != ERR_OK)

@@ -7,6 +7,9 @@
 #include "server/store/blobs.h"
 #include "server/store/store.h"
 
+/* Lies in a folder while a backup is restored into it: what is there is not complete. */
+#define RESTORE_MARKER "restore.partial"
+
 /* Makes the folder (mode 0700) if it is not there and opens both databases. Faults say what is wrong and what
  * to do. */
 enum err data_dir_open(const char *dir, struct store **out_store, struct blobs **out_blobs,

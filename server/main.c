@@ -7,10 +7,13 @@
 #include "common/base/log.h"
 #include "common/crypto/random.h"
 #include "config.h"
+#include "server/backup.h"
+#include "server/control.h"
 #include "server/data_dir.h"
 #include "server/init_tls.h"
 #include "server/login_link.h"
 #include "server/options.h"
+#include "server/restore.h"
 #include "server/service.h"
 
 #define EXIT_FAILED 1
@@ -103,12 +106,14 @@ static int serve(const struct options *o)
         service_stop(s, 0);
     if (e != ERR_OK)
         return complain(&fault);
+    struct control *control = control_start(o->data_dir, service_store(s), service_blobs(s));
     int url_lock = data_dir_put_url(o->data_dir, service_url(s));
     printf("listening on %s\n", service_url(s));
     printf("dashboard: %s/  (to sign in: fedlane-server login-link --data-dir %s)\n", service_url(s),
            o->data_dir);
     int got = wait_for_end(&signals, s, o);
     data_dir_drop_url(o->data_dir, url_lock);
+    control_stop(control);
     log_info("server", "%s: draining", got == SIGINT ? "SIGINT" : "SIGTERM");
     if (!service_stop(s, DRAIN_MS))
         log_warning("server", "some requests took longer than %d s and were cut off", DRAIN_MS / 1000);
@@ -116,14 +121,21 @@ static int serve(const struct options *o)
     return 0;
 }
 
+static const struct {
+    const char *name;
+    enum err (*run)(int argc, char **argv, struct fault *fault);
+} commands[] = {{"backup", backup_command},
+                {"restore", restore_command},
+                {"login-link", login_link},
+                {"init-tls", init_tls}};
+
 int main(int argc, char **argv)
 {
     struct fault fault = FAULT_NONE;
     struct options o;
-    if (argc > 1 && strcmp(argv[1], "login-link") == 0)
-        return login_link(argc - 1, argv + 1, &fault) == ERR_OK ? 0 : complain(&fault);
-    if (argc > 1 && strcmp(argv[1], "init-tls") == 0)
-        return init_tls(argc - 1, argv + 1, &fault) == ERR_OK ? 0 : complain(&fault);
+    for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof commands[0]; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1, &fault) == ERR_OK ? 0 : complain(&fault);
     if (options_read(argc, argv, &o, &fault) != ERR_OK)
         return complain(&fault);
     if (o.help) {

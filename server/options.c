@@ -149,7 +149,10 @@ void options_print_help(void)
     printf("fedlane-server: owns the rounds of federated training and serves the API under /api/v1.\n\n"
            "usage: fedlane-server [options]\n       fedlane-server login-link [options]    a link that signs "
            "in to the dashboard, once\n"
-           "       fedlane-server init-tls [options]      an authority of your own, and certificates\n\n");
+           "       fedlane-server init-tls [options]      an authority of your own, and certificates\n"
+           "       fedlane-server backup --to DIR         a copy of all that is kept, also while the server "
+           "runs\n"
+           "       fedlane-server restore --from DIR      a data directory of such a copy\n\n");
     config_print_help(rows, NUM_ROWS);
     printf("\nOptions can be given in the environment, too, under the names in brackets. The first start "
            "writes\n"

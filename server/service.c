@@ -117,6 +117,11 @@ struct store *service_store(struct service *s)
     return s->store;
 }
 
+struct blobs *service_blobs(struct service *s)
+{
+    return s->blobs;
+}
+
 struct core *service_core(struct service *s)
 {
     return s->core;

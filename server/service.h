@@ -40,6 +40,7 @@ enum err service_reload_tls(struct service *s, struct fault *fault) MUST_CHECK; 
 const char *service_url(const struct service *s); /* "http://127.0.0.1:8080", with the actual port */
 uint16_t service_port(const struct service *s);
 struct store *service_store(struct service *s);
+struct blobs *service_blobs(struct service *s);
 struct core *service_core(struct service *s);
 
 /* Accepts no more, answers what is parked and in flight (at most drain_ms), closes everything. NULL is fine.

@@ -90,11 +90,15 @@ EXTRA_DIST += docs/openapi.json
 # All of the server but main(), so that tests run it in their own process.
 noinst_LIBRARIES += libfedlane-server.a
 libfedlane_server_a_SOURCES = \
+	server/backup.c server/backup.h \
+	server/backup_files.c server/backup_files.h \
 	server/conductor.c server/conductor.h \
+	server/control.c server/control.h \
 	server/data_dir.c server/data_dir.h \
 	server/init_tls.c server/init_tls.h \
 	server/login_link.c server/login_link.h \
 	server/options.c server/options.h \
+	server/restore.c server/restore.h \
 	server/service.c server/service.h
 SERVER_LIBS = libfedlane-server.a libfedlane-api.a libfedlane-httpd.a libfedlane-core.a libfedlane-sqlite.a \
 	libfedlane-store.a $(FL_LIBS) $(MICROHTTPD_LIBS) $(GNUTLS_LIBS) $(SQLITE_LIBS)

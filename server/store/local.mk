@@ -1,5 +1,6 @@
 noinst_LIBRARIES += libfedlane-store.a libfedlane-sqlite.a
 libfedlane_store_a_SOURCES = \
+	server/store/backup.h \
 	server/store/blobs.h \
 	server/store/idmap.c server/store/idmap.h \
 	server/store/queries.h \
@@ -16,10 +17,13 @@ libfedlane_store_a_SOURCES = \
 	server/store/memory/tree.c server/store/memory/tree.h
 
 libfedlane_sqlite_a_SOURCES = \
+	server/store/sqlite/backup.c \
+	server/store/sqlite/backup_check.c \
 	server/store/sqlite/blob_file.c \
 	server/store/sqlite/blob_flush.c \
 	server/store/sqlite/blob_state.c \
 	server/store/sqlite/blobs.c server/store/sqlite/blobs.h \
+	server/store/sqlite/copy.c server/store/sqlite/copy.h \
 	server/store/sqlite/conn.c server/store/sqlite/conn.h \
 	server/store/sqlite/db.c server/store/sqlite/db.h \
 	server/store/sqlite/location.c server/store/sqlite/location.h \

@@ -6,6 +6,7 @@ scenario_tests = \
 	tests/scenario/test_exactly_once.py \
 	tests/scenario/test_simulated_time.py \
 	tests/scenario/test_sweep.py \
+	tests/scenario/test_backup.py \
 	tests/scenario/test_kill.py \
 	tests/scenario/test_login_link.py \
 	tests/scenario/test_start.py \
