@@ -125,7 +125,8 @@ static enum err start_parts(struct agent *a, struct fault *fault)
                                      .ca_file = c->ca_file,
                                      .cert_file = c->cert_file,
                                      .key_file = c->key_file,
-                                     .retry_seed = a->retry_seed};
+                                     .retry_seed = a->retry_seed,
+                                     .log_as = "worker"};
     e = http_client_new(&http, &a->client, fault);
     if (e)
         return e;

@@ -108,8 +108,6 @@ static void on_claim(void *ctx, enum err e, struct http_response *response, cons
     a->claim_body = NULL;
     if (e == ERR_CANCELLED || (e && agent_lost_token(a, e, fault, a->registration)))
         return;
-    const char *request_id = http_response_header(response, HEADER_REQUEST_ID);
-    log_request_id_set(request_id ? request_id : "");
     if (!e) {
         if (a->claim_failures > 0)
             log_info("worker", "%s answers again", http_client_base_url(a->client));
@@ -124,7 +122,6 @@ static void on_claim(void *ctx, enum err e, struct http_response *response, cons
     } else {
         agent_give_up(a, e, fault);
     }
-    log_request_id_set("");
 }
 
 static enum err body_text(const struct agent *a, char **out)

@@ -70,14 +70,11 @@ static void on_beat(void *ctx, enum err e, struct http_response *response, const
     a->beat_body = NULL;
     if (e == ERR_CANCELLED || (e && agent_lost_token(a, e, fault, a->registration)))
         return;
-    const char *request_id = http_response_header(response, HEADER_REQUEST_ID);
-    log_request_id_set(request_id ? request_id : "");
     /* One that was lost is made good by the next. */
     if (e)
-        log_debug("worker", "heartbeat: %s", fault->detail);
+        log_info("worker", "heartbeat: %s", fault->detail);
     else
         take_reply(a, response);
-    log_request_id_set("");
     a->beat_at_ns = mono_ns() + a->beat_ms * 1000000;
 }
 

@@ -131,9 +131,11 @@ static enum err try_until_answered(struct agent *a, const char *body, const char
             e = e == ERR_CANCELLED ? e : refused(a, &why, fault);
             break;
         }
+        log_request_id_set(response.request_id);
         int64_t wait_ms = (agent_retry_at_ns(a, failures, response.retry_after_ms) - mono_ns()) / 1000000;
         log_warning("worker", "cannot register with %s yet, trying again in %.1f s: %s",
                     http_client_base_url(a->client), (double)wait_ms / 1000, why.detail);
+        log_request_id_set("");
         e = http_client_sleep(a->client, wait_ms);
         if (e)
             break;

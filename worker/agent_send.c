@@ -203,8 +203,6 @@ static void on_sent(void *ctx, enum err e, struct http_response *response, const
         return;
     }
     a->send_failures = 0;
-    const char *request_id = http_response_header(response, HEADER_REQUEST_ID);
-    log_request_id_set(request_id ? request_id : "");
     if (!e)
         note_receipt(a, s, response);
     else if (is_over(e))
@@ -222,7 +220,6 @@ static void on_sent(void *ctx, enum err e, struct http_response *response, const
         report_refusal(s, e, fault);
     else
         finish(s);
-    log_request_id_set("");
 }
 
 /* -- the call -------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/api/api.h"
 #include "common/base/limits.h"
 #include "common/base/str.h"
 #include "common/http/http_impl.h"
@@ -78,6 +79,8 @@ enum err call_new(struct http_client *c, const struct http_request *request, str
         return ERR_NO_MEMORY;
     }
     call_reset_response(call);
+    (void)snprintf(call->response.request_id, sizeof call->response.request_id, "%016llx%08llx",
+                   (unsigned long long)c->retry_seed, (unsigned long long)atomic_fetch_add(&c->num_calls, 1));
     *out = call;
     return ERR_OK;
 }
@@ -98,7 +101,10 @@ void call_reset_response(struct http_call *call)
 {
     int num_tries = call->response.num_tries;
     size_t max = call->request.max_reply_bytes;
+    char id[sizeof call->response.request_id];
+    memcpy(id, call->response.request_id, sizeof id);
     http_response_release(&call->response);
+    memcpy(call->response.request_id, id, sizeof id);
     call->response.num_tries = num_tries;
     call->response.body.max = max ? max : LIMIT_JSON_REPLY;
     call->response.headers.max = HEADERS_MAX;
@@ -239,6 +245,8 @@ static enum err add_headers(struct http_call *call)
     curl_slist_free_all(call->headers);
     call->headers = NULL;
     enum err e = add_authorization(call);
+    if (!e)
+        e = add_header(call, HEADER_REQUEST_ID, call->response.request_id);
     if (!e)
         e = drop_header(call,
                         "Expect:"); /* waiting for a 100 Continue costs a second at servers that send none */

@@ -71,6 +71,7 @@ static bool copy_config(struct http_client *c, const struct http_config *config)
         config->connect_timeout_ms > 0 ? (long)config->connect_timeout_ms : CONNECT_TIMEOUT_MS;
     c->max_connections = config->max_connections > 0 ? config->max_connections : MAX_CONNECTIONS;
     c->retry_seed = config->retry_seed;
+    c->log_as = config->log_as;
     return c->base_url && copy_text(config->user_agent, &c->user_agent) &&
            copy_text(config->ca_file, &c->ca_file) && copy_text(config->cert_file, &c->cert_file) &&
            copy_text(config->key_file, &c->key_file);

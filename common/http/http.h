@@ -24,7 +24,12 @@ struct http_config {
     const char *key_file;       /* its private key; NULL: in cert_file, too */
     int64_t connect_timeout_ms; /* 0: 10 s */
     long max_connections;       /* open at the same time in one loop; further requests wait. 0: 64 */
-    uint64_t retry_seed;        /* of the random waits between tries; give each process its own */
+    uint64_t retry_seed;        /* of the random waits between tries, and the start of the requests' ids; give
+                                   each process its own */
+    /* Each request carries an X-Request-Id, which the server logs. A program with a log names its component
+     * here: what is logged in the callback that ends a request, and each further try, has the id. NULL: the
+     * texts of error replies name it. */
+    const char *log_as;
 };
 
 /* Copies everything. ERR_USAGE (with a fault) for a base URL that is none, is neither http nor https, or
@@ -78,7 +83,8 @@ struct http_response {
     int64_t duration_ms;                 /* of the last try */
     uint64_t bytes_sent, bytes_received; /* bodies of the last try */
     int num_tries;
-    struct buf headers; /* read it by http_response_header */
+    char request_id[40]; /* the X-Request-Id of the request */
+    struct buf headers;  /* read it by http_response_header */
 };
 
 #define HTTP_RESPONSE_INIT ((struct http_response){0})

@@ -14,6 +14,8 @@ struct http_client {
     char *base_url, *user_agent, *ca_file, *cert_file, *key_file;
     long connect_timeout_ms, max_connections;
     uint64_t retry_seed;
+    const char *log_as; /* borrowed */
+    atomic_uint_fast64_t num_calls;
     pthread_mutex_t token_lock;
     char *token;                /* under token_lock */
     struct http_loop *own_loop; /* of http_request */
@@ -64,6 +66,6 @@ void loop_end_all(struct http_loop *loop);
 
 /* Reads an error reply's body into f. */
 enum err problem_read(const struct http_response *r, const struct http_request *request, const char *url,
-                      struct fault *f) MUST_CHECK;
+                      bool names_request, struct fault *f) MUST_CHECK;
 
 #endif

@@ -1,6 +1,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include "common/base/clock.h"
+#include "common/base/log.h"
 #include "common/http/http_impl.h"
 #include "common/http/retry.h"
 
@@ -78,9 +79,21 @@ static void finish(struct http_loop *loop, struct http_call *call, enum err e)
     }
     call->state = CALL_DONE;
     list_remove(loop, call);
+    log_request_id_set(call->response.request_id);
     if (call->done)
         call->done(call->ctx, e, &call->response, &call->fault);
+    log_request_id_set("");
     call_free(call);
+}
+
+static void log_retry(const struct http_call *call, int64_t wait_ms)
+{
+    if (!call->client->log_as)
+        return;
+    log_request_id_set(call->response.request_id);
+    log_info(call->client->log_as, "%s %s: trying again in %.1f s: %s", call->request.method,
+             call->request.path, (double)wait_ms / 1000, call->fault.detail);
+    log_request_id_set("");
 }
 
 static void wait_again(struct http_loop *loop, struct http_call *call)
@@ -88,6 +101,7 @@ static void wait_again(struct http_loop *loop, struct http_call *call)
     const struct http_response *r = &call->response;
     int64_t wait_ms =
         retry_wait_ms(loop->client->retry_seed, call->nonce, r->num_tries - 1, r->retry_after_ms);
+    log_retry(call, wait_ms);
     end_try(loop, call);
     call->state = CALL_WAITING;
     call->due_ns = mono_ns() + wait_ms * NS_PER_MS;

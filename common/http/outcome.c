@@ -161,5 +161,5 @@ enum err call_outcome(struct http_call *call, CURLcode rc)
     }
     if ((r->status >= 200 && r->status < 300) || r->status == 304)
         return ERR_OK;
-    return problem_read(r, &call->request, call->url, &call->fault);
+    return problem_read(r, &call->request, call->url, !call->client->log_as, &call->fault);
 }

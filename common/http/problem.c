@@ -104,7 +104,7 @@ static enum err read_other(const struct http_response *r, const struct http_requ
 }
 
 enum err problem_read(const struct http_response *r, const struct http_request *request, const char *url,
-                      struct fault *f)
+                      bool names_request, struct fault *f)
 {
     struct problem p = {0};
     struct arena arena = ARENA_INIT(64 * KIB);
@@ -113,7 +113,7 @@ enum err problem_read(const struct http_response *r, const struct http_request *
         e = read_other(r, request, url, f);
     } else {
         const char *text = p.detail ? p.detail : p.title ? p.title : p.code;
-        bool names_request = p.request_id && r->status >= 500; /* to find it in the server's log */
+        names_request = names_request && p.request_id;
         e = fault_set(f, err_of_problem(&p, r->status), p.field, "%.400s%s%.64s%s", text,
                       names_request ? " (request " : "", names_request ? p.request_id : "",
                       names_request ? ")" : "");

@@ -165,7 +165,9 @@ void exchange_completed(void *cls, struct MHD_Connection *mhd, void **cursor,
     int status = rq->phase == PHASE_REPLY ? rq->reply.status : 0;
     int64_t duration_ns = mono_ns() - rq->started_ns;
     log_request_id_set(rq->id);
-    log_debug("httpd", "%s %s %d %.1f ms", rq->method_name, rq->path, status, (double)duration_ns / 1e6);
+    /* A refusal is what somebody will ask about, with the id from the other side's log. */
+    log_write(status >= 400 ? LOG_INFO : LOG_DEBUG, "httpd", "%s %s %d %.1f ms", rq->method_name, rq->path,
+              status, (double)duration_ns / 1e6);
     if (hooks->observe)
         hooks->observe(hooks->ctx, rq->match.route, status, duration_ns, rq->body_size, rq->reply.bytes_out);
     request_free(rq);

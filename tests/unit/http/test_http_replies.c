@@ -17,7 +17,7 @@ START_TEST(test_problem_json)
     ck_assert_int_eq(run_send(&r), ERR_STALE_ROUND);
     ck_assert_int_eq(r.response.status, 409);
     ck_assert_str_eq(r.fault.field, "round");
-    ck_assert_str_eq(r.fault.detail, "round 3 is closed");
+    ck_assert_str_eq(r.fault.detail, "round 3 is closed (request r1)");
     ck_assert_ptr_nonnull(strstr(r.response.body.data, "stale_round"));
     run_end(&r);
 }
