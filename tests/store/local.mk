@@ -44,7 +44,8 @@ tests_bin_test_store_damage_SOURCES = tests/store/test_damage.c
 tests_bin_test_store_damage_CFLAGS = $(STORE_TEST_CFLAGS)
 tests_bin_test_store_damage_LDADD = $(STORE_TEST_LIBS)
 
-tests_bin_test_store_faults_SOURCES = tests/store/test_faults.c tests/store/fault_vfs.c tests/store/fault_vfs.h
+tests_bin_test_store_faults_SOURCES = tests/store/test_faults.c tests/store/fault_vfs.c tests/store/fault_vfs.h \
+	tests/store/shim_vfs.c tests/store/shim_vfs.h
 tests_bin_test_store_faults_CFLAGS = $(STORE_TEST_CFLAGS)
 tests_bin_test_store_faults_LDADD = $(STORE_TEST_LIBS)
 
