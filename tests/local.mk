@@ -16,6 +16,7 @@ include tests/unit/nn/local.mk
 include tests/unit/worker/trainer.mk
 include tests/unit/worker_agent/local.mk
 include tests/api/local.mk
+include tests/crash/local.mk
 include tests/scenario/local.mk
 include tests/unit/cli/local.mk
 include tests/unit/build-aux/local.mk

@@ -9,12 +9,12 @@ MEDIA = {"Content-Type": "application/vnd.safetensors"}
 
 
 def safetensors(tensors, metadata=None, dtype="F32"):
-    """tensors: list of (name, shape, values). The bytes of a file."""
+    """tensors: list of (name, shape, values, or bytes as they are). The bytes of a file."""
     header, data = {}, b""
     if metadata:
         header["__metadata__"] = {k: str(v) for k, v in metadata.items()}
     for name, shape, values in tensors:
-        raw = struct.pack("<%df" % len(values), *values) if dtype == "F32" else values
+        raw = values if isinstance(values, bytes) else struct.pack("<%df" % len(values), *values)
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
         data += raw
     text = json.dumps(header).encode()

@@ -130,11 +130,18 @@ class Process:
     def __init__(self, argv, log_path, env=None):
         self.argv, self.log_path = argv, log_path
         self.log = open(log_path, "ab")
+        self.log_start = self.log.tell()
         self.process = subprocess.Popen(argv, stdout=self.log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                         env=dict(os.environ, **(env or {})))
 
     def text(self):
         with open(self.log_path, "rb") as f:
+            return f.read().decode(errors="replace")
+
+    def own_text(self):
+        """Without what former processes wrote into the same log."""
+        with open(self.log_path, "rb") as f:
+            f.seek(self.log_start)
             return f.read().decode(errors="replace")
 
     def running(self):
@@ -189,6 +196,7 @@ class Lab:
         self.port = None
         self.tls = None  # how clients see the server's certificate
         self.tls_options = ()
+        self.server_program = program("fedlane-server")
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -199,21 +207,29 @@ class Lab:
             f.write(value if isinstance(value, str) else json.dumps(value))
         return path
 
-    def start_server(self, *options):
-        """Starts (again, on the same port and data) and waits until it is ready."""
+    def launch_server(self, *options, env=None):
+        """Starts (again, on the same port and data), waits for nothing."""
         if self.port is None:
             self.port = free_port()
         self.url = "%s://127.0.0.1:%d" % ("https" if self.tls else "http", self.port)
-        self.server = Process([program("fedlane-server"), "--data-dir", self.data_dir,
-                               "--listen", "127.0.0.1:%d" % self.port, *self.tls_options, *options], self.path("server.log"))
+        self.server = Process([self.server_program, "--data-dir", self.data_dir,
+                               "--listen", "127.0.0.1:%d" % self.port, *self.tls_options, *options], self.path("server.log"), env)
         self.processes.append(self.server)
+        return self.server
+
+    def is_ready(self):
+        try:
+            return Client(self.url, tls=self.tls).get("/readyz", timeout=5).status == 200
+        except OSError:
+            return False
+
+    def start_server(self, *options, env=None):
+        """Starts (again) and waits until it is ready."""
+        self.launch_server(*options, env=env)
 
         def ready():
             assert self.server.running(), "the server ended:\n" + self.server.text()[-3000:]
-            try:
-                return Client(self.url, tls=self.tls).get("/readyz", timeout=5).status == 200
-            except OSError:
-                return False
+            return self.is_ready()
         wait_for(ready, "the server to be ready")
         self.admin = Client(self.url, self.token("admin.token"), self.tls)
         return self.server
@@ -278,7 +294,8 @@ class Lab:
         return [r["aggregate_sha256"] for r in self.rounds(run_id) if r["type"] == "train"]
 
     def logs(self):
-        return "\n".join("--- %s\n%s" % (p.log_path, p.text()[-2500:]) for p in self.processes)
+        last = {p.log_path: p for p in self.processes}  # a program that was started again goes on in its log
+        return "\n".join("--- %s\n%s" % (path, p.text()[-2500:]) for path, p in last.items())
 
     def close(self):
         for process in self.processes:

@@ -7,7 +7,7 @@ scenario_tests = \
 	tests/scenario/test_simulated_time.py \
 	tests/scenario/test_sweep.py \
 	tests/scenario/test_backup.py \
-	tests/scenario/test_kill.py \
+	tests/scenario/test_crash.py \
 	tests/scenario/test_login_link.py \
 	tests/scenario/test_start.py \
 	tests/scenario/test_tls.py \
@@ -25,4 +25,4 @@ scenario_tests = \
 	tests/scenario/test_request_ids.py \
 	tests/scenario/test_routes.py
 TESTS += $(scenario_tests)
-EXTRA_DIST += $(scenario_tests) tests/scenario/harness.py tests/scenario/proxy.py tests/scenario/specs.py tests/scenario/streams.py tests/scenario/device.py tests/scenario/readme.py tests/requirements.txt
+EXTRA_DIST += $(scenario_tests) tests/scenario/harness.py tests/scenario/proxy.py tests/scenario/specs.py tests/scenario/streams.py tests/scenario/crash.py tests/scenario/device.py tests/scenario/readme.py tests/requirements.txt

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
+#include <string.h>
 #include "tests/store/writing.h"
 #include "tests/support/unit.h"
 
@@ -270,6 +271,38 @@ START_TEST(ten_thousand_topics_are_told_once_each)
 }
 END_TEST
 
+/* --- the write-ahead log --- */
+
+#define LONG_TEXT  (512 * 1024)
+#define NUM_LONG   160 /* 80 MiB of log, which is copied into the database every 16 */
+#define MOST_BYTES (48 * 1024 * 1024)
+
+static enum err put_long(struct store_txn *txn, void *arg)
+{
+    struct idempotency_row row;
+    record_init(RECORD_IDEMPOTENCY, &row);
+    row.id = "one";
+    row.reply = arg;
+    return store_put(txn, RECORD_IDEMPOTENCY, &row);
+}
+
+/* A read may leave its transaction open for the next; the log must begin anew all the same. */
+START_TEST(reads_between_all_writes_do_not_hold_the_log)
+{
+    static char text[LONG_TEXT];
+    struct store_stats stats;
+    open_writing(_i);
+    memset(text, 'x', sizeof text - 1);
+    for (int i = 0; i < NUM_LONG; i++) {
+        ck_err(store_write_wait(store, put_long, text), ERR_OK);
+        ck_assert_int_eq(number_now("x"), -1);
+    }
+    store->ops->stats(store, &stats);
+    ck_assert_int_lt(stats.size_bytes, MOST_BYTES);
+    close_writing();
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("store writes");
@@ -283,5 +316,6 @@ int main(void)
     tcase_add_loop_test(tc, threads_write_and_read_at_once, 0, num_backends);
     tcase_add_loop_test(tc, a_read_sees_one_state, 0, num_backends);
     tcase_add_loop_test(tc, ten_thousand_topics_are_told_once_each, 0, num_backends);
+    tcase_add_loop_test(tc, reads_between_all_writes_do_not_hold_the_log, 0, num_backends);
     return run_suite(s);
 }
