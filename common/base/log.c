@@ -142,21 +142,6 @@ static void line_as_text(struct line *l, const char *time, const char *level, co
     line_put_escaped(l, message);
 }
 
-/* A message can quote a path or a header in which a token stands by mistake: only its start is kept. */
-static void hide_tokens(char *message)
-{
-    static const char prefix[] = "fl_", hex[] = "0123456789abcdefABCDEF";
-    enum { LEAST = 16 }; /* digits of what may be a token, also one that was cut */
-    for (char *at = message; (at = strstr(at, prefix)) != NULL; at += sizeof prefix - 1) {
-        char *digits = at + sizeof prefix - 1;
-        size_t n = strspn(digits, hex);
-        if (n < LEAST)
-            continue;
-        memcpy(digits, "...", 3);
-        memmove(digits + 3, digits + n, strlen(digits + n) + 1);
-    }
-}
-
 void log_write(enum log_level level, const char *component, const char *fmt, ...)
 {
     if (level < least_level)
@@ -166,7 +151,7 @@ void log_write(enum log_level level, const char *component, const char *fmt, ...
     va_start(ap, fmt);
     (void)vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
-    hide_tokens(message);
+    str_hide_tokens(message);
     struct clock clock = clock_system();
     time_format(clock_now_ms(&clock), time);
     struct line line = {.len = 0};

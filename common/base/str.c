@@ -196,3 +196,17 @@ bool str_is_typo_of(const char *word, const char *known)
     size_t limit = strlen(known) / 3;
     return str_distance(word, known) <= (limit > 2 ? limit : 2) && str_distance(word, known) < strlen(known);
 }
+
+void str_hide_tokens(char *text)
+{
+    static const char prefix[] = "fl_", hex[] = "0123456789abcdefABCDEF";
+    enum { LEAST = 16 }; /* digits of what may be a token */
+    for (char *at = text; (at = strstr(at, prefix)) != NULL; at += sizeof prefix - 1) {
+        char *digits = at + sizeof prefix - 1;
+        size_t n = strspn(digits, hex);
+        if (n < LEAST)
+            continue;
+        memcpy(digits, "...", 3);
+        memmove(digits + 3, digits + n, strlen(digits + n) + 1);
+    }
+}

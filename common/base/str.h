@@ -21,6 +21,8 @@ enum err hex_decode(const char *hex, uint8_t *out, size_t n) MUST_CHECK;
 bool utf8_is_valid(const char *s, size_t n);
 /* Bytes of the UTF-8 sequence that s (n bytes) starts with, 1..4; 0 when it starts with none. */
 size_t utf8_sequence(const char *s, size_t n);
+/* What quotes a client can hold a token that stands there by mistake, whole or cut: leaves "fl_..." of it. */
+void str_hide_tokens(char *text);
 /* How many letters to insert, drop or change to get from a to b; 64 for different words of 64 bytes or more.
  */
 size_t str_distance(const char *a, const char *b);

@@ -59,6 +59,8 @@ static struct fault shown_fault(struct request *rq, const struct fault *fault)
     }
     if (!shown.detail[0])
         (void)fault_set(&shown, shown.err, shown.field, "%s", err_code(shown.err));
+    str_hide_tokens(shown.detail);
+    str_hide_tokens(shown.field);
     make_utf8(shown.detail);
     make_utf8(shown.field);
     return shown;
