@@ -127,55 +127,11 @@ static enum err query_read(struct request *rq, struct fault *fault)
     return reading.err;
 }
 
-struct framing {
-    size_t lengths, codings;
-    const char *length, *coding;
-};
-
-static enum MHD_Result framing_visit(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
-{
-    struct framing *f = cls;
-    (void)kind;
-    if (strcasecmp(name, "Content-Length") == 0) {
-        f->lengths++;
-        f->length = value;
-    } else if (strcasecmp(name, "Transfer-Encoding") == 0) {
-        f->codings++;
-        f->coding = value;
-    }
-    return MHD_YES;
-}
-
-/* A body whose end two readers see at different places lets one request hide in another (RFC 9112, section
- * 6.1), so there is one statement of its length or none. What is refused here closes the connection. */
-static enum err length_read(struct request *rq, struct fault *fault)
-{
-    struct framing f = {0};
-    (void)MHD_get_connection_values(rq->mhd, MHD_HEADER_KIND, framing_visit, &f);
-    rq->content_length = REQUEST_LENGTH_UNKNOWN;
-    if (f.lengths + f.codings > 1)
-        return fault_set(fault, ERR_INVALID_FIELD, f.codings ? "Transfer-Encoding" : "Content-Length",
-                         "the body's length may be stated only once: by one Content-Length, or by "
-                         "Transfer-Encoding: chunked");
-    if (f.codings && (!f.coding || strcasecmp(f.coding, "chunked") != 0))
-        return fault_set(fault, ERR_INVALID_FIELD, "Transfer-Encoding",
-                         "the only transfer coding that is understood is chunked");
-    if (f.codings)
-        return ERR_OK;
-    rq->content_length = 0;
-    if (f.lengths && (!f.length || str_to_u64(f.length, &rq->content_length) ||
-                      rq->content_length == REQUEST_LENGTH_UNKNOWN)) {
-        rq->content_length = REQUEST_LENGTH_UNKNOWN;
-        return fault_set(fault, ERR_PAYLOAD_TOO_LARGE, "Content-Length", "no body can be that long");
-    }
-    return ERR_OK;
-}
-
 /* Who asks is settled before what is asked is judged: a stranger learns nothing from our error texts. */
 enum err head_check(struct request *rq, struct fault *fault)
 {
     const struct httpd *h = rq->loop->httpd;
-    enum err e = length_read(rq, fault);
+    enum err e = framing_check(rq, fault);
     if (e)
         return e;
     if (!connection_is_trusted(rq))

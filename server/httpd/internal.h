@@ -206,6 +206,10 @@ void exchange_forget(struct request *rq);
 /* head.c: from the headers to the decision who answers */
 enum err head_check(struct request *rq, struct fault *fault) MUST_CHECK;
 
+/* framing.c: the header fields' own form, and how long the body is. What is refused here closes the
+ * connection: nobody knows where the next request begins. */
+enum err framing_check(struct request *rq, struct fault *fault) MUST_CHECK;
+
 /* body.c */
 bool request_has_body(const struct request *rq); /* as the headers say */
 enum err body_check(struct request *rq,

@@ -3,7 +3,7 @@ libfedlane_httpd_a_SOURCES = \
 	server/httpd/body.c \
 	server/httpd/daemon.c \
 	server/httpd/exchange.c \
-	server/httpd/head.c \
+	server/httpd/framing.c server/httpd/head.c \
 	server/httpd/httpd.c server/httpd/httpd.h \
 	server/httpd/internal.h \
 	server/httpd/listen.c server/httpd/listen.h \

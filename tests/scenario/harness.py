@@ -76,6 +76,23 @@ def wait_for(condition, what, timeout_s=None):
         time.sleep(0.01)
 
 
+def unchanged(before, after):
+    """Of two answers of Lab.everything()."""
+    for path, value in before.items():
+        assert value == after[path], "%s changed:\n%s\n%s" % (path, json.dumps(value), json.dumps(after[path]))
+
+
+def all_of(cases, check):
+    """Goes through all the cases before it fails, so that one run shows every one that is wrong."""
+    wrong = []
+    for case in cases:
+        try:
+            check(*case)
+        except AssertionError as error:
+            wrong.append("%s:\n    %s" % (repr(case)[:300], error))
+    assert not wrong, "%d of %d:\n%s" % (len(wrong), len(cases), "\n".join(wrong))
+
+
 class Reply:
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body
@@ -292,6 +309,18 @@ class Lab:
 
     def hashes(self, run_id):
         return [r["aggregate_sha256"] for r in self.rounds(run_id) if r["type"] == "train"]
+
+    def everything(self, *runs):
+        """All that a request could have changed, by path; when a device was last heard of is no change."""
+        paths = ["/runs", "/experiments", "/devices", "/workers", "/tokens", "/events?since=0", "/audit"]
+        for run in runs:
+            of_run = "/runs/" + run
+            paths += [of_run, of_run + "/rounds", of_run + "/rounds/0/tasks", of_run + "/models", of_run + "/metrics"]
+        found = {path: self.admin.ok("GET", "/api/v1" + path) for path in paths}
+        for path in ("/devices", "/workers"):
+            for item in found[path]["items"]:
+                item.pop("last_seen_at")
+        return found
 
     def logs(self):
         last = {p.log_path: p for p in self.processes}  # a program that was started again goes on in its log

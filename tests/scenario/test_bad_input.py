@@ -164,10 +164,6 @@ def spec_of(changes):
     return merged(good_spec(), changes)
 
 
-def everything(lab):
-    return {path: lab.admin.ok("GET", "/api/v1" + path) for path in ("/runs", "/experiments", "/events?since=0", "/devices")}
-
-
 def problem(reply, code, field, words):
     assert reply.status == 400 and reply.headers["Content-Type"] == "application/problem+json", reply
     assert (reply.json["code"], reply.json.get("field")) == (code, field), reply
@@ -175,29 +171,18 @@ def problem(reply, code, field, words):
         assert word in reply.json["detail"], "\"%s\" is not in the detail: %r" % (word, reply)
 
 
-def all_of(cases, check):
-    """Goes through all the cases before it fails, so that one run shows every one that is wrong."""
-    wrong = []
-    for case in cases:
-        try:
-            check(*case)
-        except AssertionError as error:
-            wrong.append("%s:\n    %s" % (json.dumps(case)[:300], error))
-    assert not wrong, "%d of %d:\n%s" % (len(wrong), len(cases), "\n".join(wrong))
-
-
 def test_bad_run_specs_are_refused_by_name_and_nothing_is_made(lab):
     lab.start_server()
-    before = everything(lab)
-    all_of(BAD, lambda changes, code, field, words:
+    before = lab.everything()
+    harness.all_of(BAD, lambda changes, code, field, words:
            problem(lab.admin.post("/api/v1/runs", spec_of(changes)), code, field, words))
-    assert everything(lab) == before
+    assert lab.everything() == before
     assert lab.admin.post("/api/v1/runs", good_spec()).status == 201  # it is the changes that are bad
 
 
 def test_numbers_that_are_none_are_malformed_json(lab):
     lab.start_server()
-    before = everything(lab)
+    before = lab.everything()
     for value in (NAN, INFINITY, -INFINITY):
         for changes in ({"num_rounds": value}, {"training": {"learning_rate": value}},
                         {"strategy": {"params": {"proximal_mu": value}}}):
@@ -207,7 +192,7 @@ def test_numbers_that_are_none_are_malformed_json(lab):
     too_large = json.dumps(good_spec()).replace('"learning_rate": 0.01', '"learning_rate": 1e999').encode()
     reply = lab.admin.request("POST", "/api/v1/runs", too_large, headers={"Content-Type": "application/json"})
     assert b"1e999" in too_large and reply.status == 400 and reply.json["code"] == "malformed_json", reply
-    assert everything(lab) == before
+    assert lab.everything() == before
 
 
 def test_a_bad_change_of_a_run_changes_nothing(lab):
@@ -218,7 +203,7 @@ def test_a_bad_change_of_a_run_changes_nothing(lab):
 
     def check(changes, code, field, words):
         problem(lab.admin.request("PATCH", config, changes), code, field, words)
-    all_of([
+    harness.all_of([
         ({"training": {"learning_rat": 1}}, "unknown_field", "training.learning_rat", ["learning_rate"]),
         ({"training": {"learning_rate": 0}}, "invalid_field", "training.learning_rate", ["between"]),
         ({"training": {"local_steps": 1, "local_epochs": 1}}, "invalid_field", "training.local_steps", ["not both"]),
@@ -261,23 +246,23 @@ def complains(done, field, words):
 
 
 def test_simulate_refuses_the_same_specs(lab):
-    all_of(BAD, lambda changes, code, field, words: complains(simulate(lab, spec_of(changes)), field, words))
+    harness.all_of(BAD, lambda changes, code, field, words: complains(simulate(lab, spec_of(changes)), field, words))
     assert simulate(lab, merged(good_spec(), {"autostart": None})).returncode == 0
 
 
 def test_submit_refuses_the_same_specs(lab):
     lab.start_server()
-    before = everything(lab)
+    before = lab.everything()
 
     def check(changes, code, field, words):
         complains(lab.cli("run", "submit", lab.write("spec.json", spec_of(changes)), check=False), field, words)
-    all_of(BAD[::6], check)
-    assert everything(lab) == before
+    harness.all_of(BAD[::6], check)
+    assert lab.everything() == before
 
 
 def test_spec_files_that_cannot_be_read(lab):
     lab.start_server()
-    before = everything(lab)
+    before = lab.everything()
     cases = [("nowhere.json", None, ["nowhere.json", "No such file"]), ("empty.json", "", ["empty.json", "line 1"]),
              ("cut.json", '{"num_rounds": 5,\n "model": {', ["cut.json", "line 2"]),
              ("nan.json", '{"num_rounds": NaN}', ["nan.json", "line 1", "NaN"]),
@@ -294,7 +279,7 @@ def test_spec_files_that_cannot_be_read(lab):
                           ("num_rounds.x=1", ["num_rounds", "plain value"]), ("=1", ["name"])):
         complains(simulate(lab, good, "--set", change), "", words)
         complains(lab.cli("run", "submit", good, "--set", change, check=False), "", words)
-    assert everything(lab) == before
+    assert lab.everything() == before
 
 
 # ---- data ----
@@ -302,7 +287,7 @@ def test_spec_files_that_cannot_be_read(lab):
 def test_bad_data_is_refused_by_name(lab):
     def check(data, field, words):
         complains(simulate(lab, merged(good_spec(), {"data": data, "autostart": None})), field, words)
-    all_of([
+    harness.all_of([
         (None, "data", ["source", "synthetic"]),
         ({"source": "syntetic"}, "data.source", ["synthetic", "fashion_mnist", "idx"]),
         ({"source": None}, "data.source", ["synthetic", "fashion_mnist", "idx"]),
@@ -320,7 +305,7 @@ def test_what_cannot_start_is_refused_and_leaves_nothing(lab):
         for options in ([], ["--seeds", "1,2"]):
             complains(simulate(lab, merged(good_spec(), dict(changes, autostart=None)), "--out", "out/of", *options), field, words)
             assert not os.path.exists(lab.path("out")), (changes, options)
-    all_of([
+    harness.all_of([
         ({"model": {"input": [61]}}, "model.input", ["60", "61"]),
         (layers(dense(3)), "model.layers", ["10", "3"]),
         (tensors({"name": "w", "shape": [3], "dtype": "F32"}), "model.tensors", ["model.layers"]),
@@ -373,7 +358,7 @@ def test_damaged_data_files_are_named_with_the_offset(lab):
         content, place, word = cases[number]
         put(lab, "bad-images", content)
         complains(simulate(lab, image_spec("bad-images")), "data.train_images", ["bad-images", place, word])
-    all_of([(n,) for n in range(len(cases))], check)
+    harness.all_of([(n,) for n in range(len(cases))], check)
     for content, place, word in ((LABELS[:20], "byte 20", "truncated"), (IMAGES, "byte 3", "exchanged"),
                                  (idx((0, 0, 8, 1), (39,), LABELS[8:47]), "", "40")):
         put(lab, "bad-labels", content)
