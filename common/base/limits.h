@@ -12,10 +12,11 @@
 #define LIMIT_JSON_DEPTH         32
 #define LIMIT_JSON_FILE          (64 * MIB) /* a spec or data file read by our own programs */
 #define LIMIT_JSON_REPLY         (64 * MIB)
-#define LIMIT_NAME               200  /* bytes of a name that a user gives */
-#define LIMIT_TEXT               4000 /* bytes of a description or a failure's detail */
-#define LIMIT_LABELS             64   /* labels or capabilities of one device */
-#define LIMIT_LABEL_COUNTS       100  /* classes whose examples a worker counts when it registers a device */
+#define LIMIT_NAME               200       /* bytes of a name that a user gives */
+#define LIMIT_TEXT               4000      /* bytes of a description or a failure's detail */
+#define LIMIT_LABELS             64        /* labels or capabilities of one device */
+#define LIMIT_CAPABILITIES       (8 * KIB) /* bytes of a device's or worker's capabilities, as JSON */
+#define LIMIT_LABEL_COUNTS       100 /* classes whose examples a worker counts when it registers a device */
 #define LIMIT_DEVICES_PER_WORKER 10000
 #define LIMIT_DEVICES_PER_RUN    1000000
 #define LIMIT_ORDINAL            ((int64_t)100000000)

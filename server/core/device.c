@@ -72,12 +72,11 @@ static enum err ordinal_take(struct work *w, const struct device_spec *spec)
 static enum err describe(struct work *w, const struct device_spec *spec, struct device_row *out)
 {
     out->input = "[]";
-    out->capabilities = "{}";
     enum err e = labels_read(w, spec->labels, "labels", &out->labels);
     if (!e && spec->input)
         e = json_to_arena(w->arena, json_incref(spec->input), &out->input);
-    if (!e && spec->capabilities)
-        e = json_to_arena(w->arena, json_incref(spec->capabilities), &out->capabilities);
+    if (!e)
+        e = capabilities_read(w, spec->capabilities, &out->capabilities);
     out->classes = spec->classes;
     out->name =
         *spec->name ? spec->name : arena_printf(w->arena, "%s-%lld", spec->dataset, (long long)out->ordinal);
@@ -265,7 +264,7 @@ enum err op_device_patch(struct store_txn *txn, void *arg)
     if (!e && patch.labels)
         e = labels_read(&w, patch.labels, "labels", &d->labels);
     if (!e && patch.capabilities)
-        e = json_to_arena(w.arena, json_incref(patch.capabilities), &d->capabilities);
+        e = capabilities_read(&w, patch.capabilities, &d->capabilities);
     if (e)
         return e;
     d->name = patch.name;

@@ -28,6 +28,8 @@ enum err device_at(struct work *w, const char *dataset, int64_t ordinal, struct 
 /* Revokes it and its tokens; its open tasks have failed. */
 enum err device_end(struct work *w, struct device_row *device, const char *reason) MUST_CHECK;
 
+/* An object of any values, not too large; NULL is an empty one. */
+enum err capabilities_read(struct work *w, json_t *capabilities, const char **out_text) MUST_CHECK;
 /* labels: object of short texts. */
 enum err labels_read(struct work *w, const json_t *labels, const char *field,
                      const char **out_text) MUST_CHECK;

@@ -41,6 +41,16 @@ enum err device_spec_parse(struct work *w, const json_t *body, const char *prefi
     return e ? e : input_check(w, out->input, prefix);
 }
 
+enum err capabilities_read(struct work *w, json_t *capabilities, const char **out_text)
+{
+    *out_text = "{}";
+    enum err e = capabilities ? json_to_arena(w->arena, json_incref(capabilities), out_text) : ERR_OK;
+    if (!e && (json_object_size(capabilities) > LIMIT_LABELS || strlen(*out_text) > LIMIT_CAPABILITIES))
+        return fault_set(w->fault, ERR_INVALID_FIELD, "capabilities",
+                         "must have at most %d entries and %zu bytes", LIMIT_LABELS, LIMIT_CAPABILITIES);
+    return e;
+}
+
 enum err labels_read(struct work *w, const json_t *labels, const char *field, const char **out_text)
 {
     const char *key;

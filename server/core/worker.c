@@ -55,9 +55,8 @@ static enum err worker_row_set(struct enrolment *en)
     row->instance_id = en->spec.instance_id;
     row->version = en->spec.version;
     row->last_seen_at = w->now_ms;
-    row->capabilities = "{}";
-    if (!e && en->spec.capabilities)
-        e = json_to_arena(w->arena, json_incref(en->spec.capabilities), &row->capabilities);
+    if (!e)
+        e = capabilities_read(w, en->spec.capabilities, &row->capabilities);
     return e ? e : store_put(w->txn, RECORD_WORKER, row);
 }
 

@@ -17,6 +17,7 @@ scenario_tests = \
 	tests/scenario/test_golden.py \
 	tests/scenario/test_memory.py \
 	tests/scenario/test_pitfalls.py \
+	tests/scenario/test_false_claims.py \
 	tests/scenario/test_malformed_http.py \
 	tests/scenario/test_bad_input.py \
 	tests/scenario/test_numpy.py \
