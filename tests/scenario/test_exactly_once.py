@@ -23,13 +23,23 @@ class Call:
     """A request that was not sent yet; `target` is a new object's, so that each call has an effect of its own, which is
     there when `until` is true."""
 
-    def __init__(self, target, token, body=b"", media=JSON, until=lambda: True):
-        self.target, self.token, self.media, self.until, self.headers = target, token, media, until, {}
+    def __init__(self, target, token, body=b"", media=JSON, until=lambda: True, headers=None):
+        self.target, self.token, self.media, self.until, self.headers = target, token, media, until, headers or {}
         self.body = body if isinstance(body, bytes) else json.dumps(body).encode()
+
+    def again(self, reply, port):
+        """What to send next: the same, or of an upload what the server does not have yet, as it says."""
+        if not reply or reply.status != 409 or "Upload-Offset" not in self.headers:
+            return self
+        if "upload-offset" not in reply.fields:  # another request, a copy, went on with it
+            reply = proxy.send(port, Call(self.target, self.token).bytes("HEAD"), timeout_s=harness.TIMEOUT_S)
+        done = int(reply.fields["upload-offset"])
+        return Call(self.target, self.token, self.body[done - int(self.headers["Upload-Offset"]):], self.media,
+                    headers={**self.headers, "Upload-Offset": str(done)})
 
     def bytes(self, method):
         fields = {"Host": "test", "Authorization": "Bearer " + self.token if self.token else None, "Connection": "close",
-                  "Content-Type": self.media if self.body else None, "Content-Length": str(len(self.body)), **self.headers}
+                  "Content-Type": self.media if self.body or "Upload-Offset" in self.headers else None, "Content-Length": str(len(self.body)), **self.headers}
         lines = ["%s %s HTTP/1.1" % (method, self.target)] + ["%s: %s" % f for f in fields.items() if f[1] is not None]
         return "\r\n".join(lines).encode() + b"\r\n\r\n" + self.body
 
@@ -170,6 +180,33 @@ def task_call(path, body):
     return make
 
 
+def begin_upload(scene):
+    """An upload of a task, which is that task's update; (its address, the device, the body)."""
+    _, (device, _) = scene.running_run()
+    body = device.body(device.task)
+    target = "/api/v1/tasks/%s/uploads" % device.task["task_id"]
+    made = device.http.post(target, headers={"Upload-Length": str(len(body))})
+    assert made.status == 201, made
+    return made.headers["Location"], device, body
+
+
+def new_upload_call(scene):
+    _, (device, _) = scene.running_run()
+    return Call("/api/v1/tasks/%s/uploads" % device.task["task_id"], device.http.token, headers={"Upload-Length": "300"})
+
+
+def piece_call(take):
+    def make(scene):
+        target, device, body = begin_upload(scene)
+        return Call(target, device.http.token, body[:take], "application/partial-upload", headers={"Upload-Offset": "0"})
+    return make
+
+
+def drop_upload_call(scene):
+    target, device, _ = begin_upload(scene)
+    return Call(target, device.http.token)
+
+
 def update_call(scene):
     _, (device, _) = scene.running_run()
     return Call("/api/v1/tasks/%s/update" % device.task["task_id"], device.http.token, device.body(device.task), TENSORS)
@@ -231,6 +268,9 @@ CASES = {
     ("POST", "/api/v1/tasks/{task}/fail"): [task_call("/fail", {"code": "out_of_memory", "detail": "no room", "steps_done": 0})],
     ("POST", "/api/v1/tasks/{task}/release"): [task_call("/release", {})],
     ("PUT", "/api/v1/tasks/{task}/update"): [update_call],
+    ("POST", "/api/v1/tasks/{task}/uploads"): [new_upload_call],
+    ("PATCH", "/api/v1/tasks/{task}/uploads/{upload}"): [piece_call(None), piece_call(100)],
+    ("DELETE", "/api/v1/tasks/{task}/uploads/{upload}"): [drop_upload_call],
     ("POST", "/api/v1/experiments"): [lambda s: Call("/api/v1/experiments", s.admin.token, {"name": s.name()})],
     ("PATCH", "/api/v1/experiments/{experiment}"): [experiment_call],
     ("POST", "/api/v1/runs"): [
@@ -248,6 +288,12 @@ MAY_DIFFER = {"POST /api/v1/devices/{device}/tasks:claim": {"task.attempt"},
               "POST /api/v1/workers/{worker}/tasks:claim": {"task.attempt"}}
 # Differ from reply to reply by their nature: a secret is shown once; a copy of an update is told so; the clock goes on.
 NOT_COMPARED = ("token", "duplicate", "server_time", "attempt", "time_left_ms")
+# A task has one upload: the copy's takes the place of the first.
+IS_ANOTHER = {"POST /api/v1/tasks/{task}/uploads"}
+# What a copy may be told in place of what the first one was.
+OTHERWISE = {"POST /api/v1/login": 401,  # a code is good once: whoever lost the reply asks for another link
+             "PATCH /api/v1/tasks/{task}/uploads/{upload}": 409,  # with the offset at which to go on
+             "DELETE /api/v1/tasks/{task}/uploads/{upload}": 404}
 
 
 def comparable(reply):
@@ -258,15 +304,17 @@ def comparable(reply):
     return reply.status, value, reply.fields.get("location")
 
 
-def send_until_answered(scene, data, way):
+def send_until_answered(scene, method, call, way):
     """The first time it goes `way`; later copies go straight."""
     ways = [way]
     scene.proxy.plan = lambda request: ways.pop() if ways else proxy.through
     scene.proxy.replies = []
     for _ in range(KEEPS_TRYING):
-        reply = proxy.send(scene.proxy.port, data, timeout_s=harness.TIMEOUT_S)
-        if reply:
+        reply = proxy.send(scene.proxy.port, call.bytes(method), timeout_s=harness.TIMEOUT_S)
+        following = call.again(reply, scene.proxy.server_port)
+        if reply and following is call:
             break
+        call = following
     assert reply, "no answer"
     scene.proxy.deliver()
     scene.settle()
@@ -290,16 +338,14 @@ def tried(scene, method, path, make, way):
         call.headers["Idempotency-Key"] = scene.name()
     scene.settle()
     before = scene.state()
-    reply = send_until_answered(scene, call.bytes(method), way)
+    reply = send_until_answered(scene, method, call, way)
     replies = [r for _, r in scene.proxy.replies]
-    if path == "/api/v1/login":  # a code is good once: whoever lost the reply asks for another link
-        statuses = [r.status for r in replies]
-        assert statuses.count(201) <= 1 and set(statuses) <= {201, 401}, statuses
-    else:
-        told = comparable(reply)
-        assert 200 <= reply.status < 300, (reply.status, reply.body)
-        for other in replies:
-            assert comparable(other) == told, "%r\n%r" % (comparable(other), told)
+    route = method + " " + path
+    told = [r for r in replies + [reply] if r.status != OTHERWISE.get(route)]
+    assert told or way in proxy.CUTS, "never answered"
+    for other in told:
+        assert 200 <= other.status < 300, (other.status, other.body)
+        assert route in IS_ANOTHER or comparable(other) == comparable(told[0]), "%r\n%r" % (comparable(other), comparable(told[0]))
     secrets_work(scene, replies)
     harness.wait_for(call.until, "the effect")
     return scene.difference(before)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Where secrets are, and where they are not: every token and code that a scenario makes is looked for in all that the programs
 leave behind or show of themselves."""
+import contextlib
 import glob
 import hashlib
 import json
@@ -125,9 +126,15 @@ def needles(secret):
 
 
 def files_of(folder):
+    """The bytes of each, by its path."""
+    found = {}
     for base, _, names in os.walk(folder):
-        for name in names:
-            yield os.path.join(base, name)
+        for path in (os.path.join(base, name) for name in names):
+            with contextlib.suppress(FileNotFoundError):  # one that a program has removed meanwhile
+                if stat.S_ISREG(os.stat(path).st_mode):
+                    with open(path, "rb") as f:
+                        found[path] = f.read()
+    return found
 
 
 def test_no_secret_is_anywhere_but_in_its_own_file(lab):
@@ -148,11 +155,11 @@ def test_no_secret_is_anywhere_but_in_its_own_file(lab):
                      "/runs/%s/spec" % run):
             ask("GET", "/api/v1" + path)
         # As they are while the programs run: the log of the database is not yet in it.
-        left = {path: open(path, "rb").read() for path in files_of(lab.folder)}
+        left = files_of(lab.folder)
         assert worker.stop() == 0 and lab.server.stop() == 0
     finally:
         seen = watch.stop()
-    left.update({path: open(path, "rb").read() for path in files_of(lab.folder)})
+    left.update(files_of(lab.folder))
     own_files = {lab.data_dir + "/admin.token", lab.data_dir + "/enrollment.token", lab.path("worker.state/token"),
                  lab.path("viewer.token")}
     assert len(secrets) >= 16, secrets.keys()
