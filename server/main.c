@@ -68,6 +68,7 @@ static enum err start(const struct options *o, struct service *s, struct fault *
         .address = o->address,
         .port = o->port,
         .threads = (unsigned)o->threads,
+        .connections_per_address = (unsigned)o->connections_per_address,
         .tls = {.cert = o->tls_cert, .key = o->tls_key, .client_ca = o->client_ca}};
     enum err e = data_dir_tokens(o->data_dir, service_store(s), service_core(s), fault);
     return e == ERR_OK ? service_listen(s, &listen, fault) : e;

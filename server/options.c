@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+#include "common/base/limits.h"
 #include "common/base/str.h"
 
 static const struct option_row rows[] = {
@@ -23,6 +24,9 @@ static const struct option_row rows[] = {
      0},
     {"threads", 't', OPTION_INT, offsetof(struct options, threads), "N",
      "threads that serve requests (default: one per core, at most 4)", "FEDLANE_THREADS", 1, 64},
+    {"connections-per-address", 0, OPTION_INT, offsetof(struct options, connections_per_address), "N",
+     "connections that one address may have open at once; behind NAT many machines share one (default 15000)",
+     "FEDLANE_CONNECTIONS_PER_ADDRESS", 1, LIMIT_CONNECTIONS},
     {"auth-failures", 0, OPTION_INT, offsetof(struct options, auth_failures), "N",
      "failures to show a good token that one address may have at once; one a second is forgotten (default "
      "60)",

@@ -8,7 +8,7 @@
 struct options {
     const char *data_dir, *listen, *log_level, *log_format, *web_dir;
     const char *tls_cert, *tls_key, *client_ca;
-    int64_t threads, auth_failures;
+    int64_t threads, auth_failures, connections_per_address;
     double heartbeat_s;
     bool insecure, version, help;
     /* taken apart by options_read() */

@@ -82,14 +82,14 @@ enum err service_listen(struct service *s, const struct service_listen *config, 
     enum err e = conductor_start(s->conductor);
     if (e != ERR_OK)
         return fault_set(fault, e, NULL, "There are not enough threads or memory to start.");
-    const struct httpd_config http = {
-        .address = config->address,
-        .port = config->port,
-        .threads = config->threads,
-        /* One address cannot take all, and a machine full of devices still fits. */
-        .max_connections_per_ip = LIMIT_CONNECTIONS / 4 * 3,
-        .tls = config->tls,
-        .waiters = s->waiters};
+    const struct httpd_config http = {.address = config->address,
+                                      .port = config->port,
+                                      .threads = config->threads,
+                                      .max_connections_per_ip = config->connections_per_address
+                                                                    ? config->connections_per_address
+                                                                    : DEFAULT_PEER_CONNECTIONS,
+                                      .tls = config->tls,
+                                      .waiters = s->waiters};
     struct httpd_hooks hooks = api_hooks(s->api);
     e = httpd_start(&http, api_routes, api_num_routes, &hooks, &s->httpd, fault);
     if (e == ERR_OK)

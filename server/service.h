@@ -28,9 +28,10 @@ enum err service_open(const struct service_config *config, struct service **out,
                       struct fault *fault) MUST_CHECK;
 
 struct service_listen {
-    const char *address; /* numeric */
-    uint16_t port;       /* 0: any free one */
-    unsigned threads;    /* 0: one per core, at most 4 */
+    const char *address;              /* numeric */
+    uint16_t port;                    /* 0: any free one */
+    unsigned threads;                 /* 0: one per core, at most 4 */
+    unsigned connections_per_address; /* 0: DEFAULT_PEER_CONNECTIONS */
     struct httpd_tls tls;
 };
 /* Starts the clockwork and answers requests when it returns. */

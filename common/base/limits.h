@@ -43,6 +43,7 @@
 #define LIMIT_URL                (4 * KIB)
 #define LIMIT_CONNECTION_MEMORY  (16 * KIB) /* request line and headers of one connection */
 #define LIMIT_CONNECTIONS        20000
+#define DEFAULT_PEER_CONNECTIONS 15000 /* of one address: not all, but a machine full of devices fits */
 #define LIMIT_WAITERS            15000
 #define LIMIT_WAIT_S             60
 #define LIMIT_CLAIM              10000 /* tasks of one claim */

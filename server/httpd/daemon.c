@@ -6,6 +6,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/crypto/random.h"
+#include "server/httpd/peers.h"
 
 /* Decoding is ours, segment by segment: libmicrohttpd would make %2F a separator and %00 an end. */
 static size_t leave_escaped(void *cls, struct MHD_Connection *mhd, char *text)
@@ -56,6 +57,12 @@ static int connection_fd(struct MHD_Connection *mhd)
     return info ? info->connect_fd : -1;
 }
 
+static uint64_t network_of(struct MHD_Connection *mhd)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return peers_network(info ? info->client_addr : NULL);
+}
+
 static void connection_notify(void *cls, struct MHD_Connection *mhd, void **context,
                               enum MHD_ConnectionNotificationCode code)
 {
@@ -73,10 +80,17 @@ static void connection_notify(void *cls, struct MHD_Connection *mhd, void **cont
         c->loop = l;
         c->fd = connection_fd(mhd);
         connection_await(c);
+        uint64_t network = network_of(mhd);
+        if (peers_add(l->httpd->peers, network))
+            c->network = network;
+        else
+            (void)shutdown(c->fd, SHUT_RDWR);
     } else {
         atomic_fetch_sub(&l->num_connections, 1);
         if (c)
             connection_arrived(c);
+        if (c && c->network)
+            peers_drop(l->httpd->peers, c->network);
         free(c);
         *context = NULL;
     }
@@ -175,8 +189,7 @@ enum err daemon_start(struct loop *l, struct fault *fault)
         MHD_start_daemon(flags, 0, NULL, NULL, on_access, l, MHD_OPTION_EXTERNAL_LOGGER, daemon_log, NULL,
                          MHD_OPTION_LISTEN_SOCKET, l->listen_fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, l,
                          MHD_OPTION_NOTIFY_CONNECTION, connection_notify, l, MHD_OPTION_CONNECTION_LIMIT,
-                         share(c->max_connections, l->httpd->num_loops), MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-                         share(c->max_connections_per_ip, l->httpd->num_loops), MHD_OPTION_CONNECTION_TIMEOUT,
+                         share(c->max_connections, l->httpd->num_loops), MHD_OPTION_CONNECTION_TIMEOUT,
                          c->timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->connection_memory,
                          MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
                          MHD_OPTION_ARRAY, tls ? with_tls : with_tls + 3, MHD_OPTION_END);

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "server/httpd/listen.h"
+#include "server/httpd/peers.h"
 
 #define MAX_THREADS           64
 #define DEFAULT_THREADS       4
@@ -66,6 +67,10 @@ enum err httpd_start(const struct httpd_config *config, const struct route *rout
     enum err e = router_new(routes, num_routes, &h->router, fault);
     if (e)
         goto out;
+    if ((e = peers_new(h->config.max_connections_per_ip, &h->peers)) != ERR_OK) {
+        e = reply_no_memory(fault);
+        goto out;
+    }
     if (config->tls.cert && (e = tls_new(&config->tls, &h->tls, fault)) != ERR_OK)
         goto out;
     h->num_loops = h->config.threads;
@@ -155,6 +160,7 @@ void httpd_stop(struct httpd *h)
         loop_join(&h->loops[i]);
     free(h->loops);
     tls_free(h->tls);
+    peers_free(h->peers);
     router_free(h->router);
     (void)pthread_cond_destroy(&h->idle);
     (void)pthread_mutex_destroy(&h->mutex);

@@ -51,6 +51,7 @@ struct httpd {
     struct httpd_hooks hooks;
     struct router *router;
     struct tls *tls; /* NULL: plain HTTP */
+    struct peers *peers;
     struct loop *loops;
     size_t num_loops;
     uint16_t port;
@@ -66,6 +67,7 @@ struct connection {
     struct loop *loop;
     struct connection *prev, *next;
     bool is_waiting;
+    uint64_t network;            /* whose it counts as; 0: not counted */
     bool is_checked, is_trusted; /* the client's certificate, looked at with the first request */
     int fd;
     int64_t since_ns;

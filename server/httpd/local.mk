@@ -9,6 +9,7 @@ libfedlane_httpd_a_SOURCES = \
 	server/httpd/listen.c server/httpd/listen.h \
 	server/httpd/loop.c \
 	server/httpd/match.h \
+	server/httpd/peers.c server/httpd/peers.h \
 	server/httpd/problem.c \
 	server/httpd/range.c server/httpd/range.h \
 	server/httpd/reply.c server/httpd/reply.h \

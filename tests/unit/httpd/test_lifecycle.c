@@ -1,6 +1,8 @@
+#include <arpa/inet.h>
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
+#include "server/httpd/peers.h"
 #include "tests/unit/httpd/fixture.h"
 
 static enum err start(const char *address, uint16_t port, const struct route *routes, size_t n,
@@ -177,25 +179,50 @@ START_TEST(stopping_waits_for_deferred_requests_and_cuts_the_rest)
 }
 END_TEST
 
+/* Threads share the count: which of them a connection comes to does not matter. */
 START_TEST(one_address_cannot_take_all_connections)
 {
     struct httpd *h = NULL;
     struct fault fault = FAULT_NONE;
-    const struct httpd_config config = {.address = "127.0.0.1", .threads = 1, .max_connections_per_ip = 3};
+    const struct httpd_config config = {.address = "127.0.0.1", .threads = 3, .max_connections_per_ip = 8};
     const struct httpd_hooks hooks = {.ctx = NULL};
     ck_assert_int_eq(httpd_start(&config, fixture_routes, num_fixture_routes, &hooks, &h, &fault), ERR_OK);
-    struct http_client c[4];
+    struct http_client c[12];
     struct http_answer a;
-    for (size_t i = 0; i < 4; i++) {
-        ck_assert(http_client_open(&c[i], httpd_port(h)));
-        a = http_client_do(&c[i], "GET", "/hello", "", NULL);
-        ck_assert_int_eq(a.status, i < 3 ? 200 : 0);
-        http_answer_release(&a);
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < 12; i++) {
+            ck_assert(http_client_open(&c[i], httpd_port(h)));
+            a = http_client_do(&c[i], "GET", "/hello", "", NULL);
+            ck_assert_int_eq(a.status, i < 8 ? 200 : 0);
+            http_answer_release(&a);
+        }
+        for (size_t i = 0; i < 12; i++)
+            http_client_close(&c[i]);
+        /* Their places are free once the server has seen their end. */
+        while (httpd_stats(h).connections > 0)
+            (void)sched_yield();
     }
-    ck_assert_uint_eq(httpd_stats(h).connections, 3);
-    for (size_t i = 0; i < 4; i++)
-        http_client_close(&c[i]);
     httpd_stop(h);
+}
+END_TEST
+
+static uint64_t network_of(const char *text)
+{
+    struct sockaddr_in v4 = {.sin_family = AF_INET};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    if (inet_pton(AF_INET, text, &v4.sin_addr) == 1)
+        return peers_network((const struct sockaddr *)(const void *)&v4);
+    ck_assert_int_eq(inet_pton(AF_INET6, text, &v6.sin6_addr), 1);
+    return peers_network((const struct sockaddr *)(const void *)&v6);
+}
+
+START_TEST(addresses_count_by_their_network)
+{
+    ck_assert(network_of("10.0.0.1") != network_of("10.0.0.2"));
+    ck_assert(network_of("10.0.0.1") == network_of("::ffff:10.0.0.1"));
+    ck_assert(network_of("2001:db8:1:2::1") == network_of("2001:db8:1:2:ffff::9"));
+    ck_assert(network_of("2001:db8:1:2::1") != network_of("2001:db8:1:3::1"));
+    ck_assert(network_of("::") != 0 && network_of("0.0.0.0") != 0 && peers_network(NULL) != 0);
 }
 END_TEST
 
@@ -299,6 +326,7 @@ int main(void)
         draining_answers_who_waits_and_lets_others_finish,
         stopping_waits_for_deferred_requests_and_cuts_the_rest,
         one_address_cannot_take_all_connections,
+        addresses_count_by_their_network,
         many_busy_connections_never_stall,
         a_burst_of_128_is_served,
         requests_on_one_connection_may_be_pipelined,
