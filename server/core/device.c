@@ -152,7 +152,7 @@ enum err device_end(struct work *w, struct device_row *device, const char *reaso
     if (device->revoked_at)
         return ERR_OK;
     device->revoked_at = w->now_ms;
-    enum err e = store_update(w->txn, RECORD_DEVICE, device);
+    enum err e = store_put(w->txn, RECORD_DEVICE, device);
     if (!e)
         e = tokens_end_of_device(w, device->id, reason);
     if (!e)

@@ -47,6 +47,19 @@ static const struct unique_text unique_texts[] = {
 };
 #define NUM_UNIQUES (sizeof unique_texts / sizeof unique_texts[0])
 
+struct fixed_text {
+    enum record_kind kind;
+    const char *columns[SCHEMA_MAX_COLUMNS];
+};
+static const struct fixed_text fixed_texts[] = {
+#define F(kind, columns) {RECORD_##kind, {LIST columns}},
+    FIXED_TABLE(F)
+#undef F
+};
+
+#define MAX_RECORD_COLUMNS 64
+
+static bool is_fixed[RECORD_COUNT][MAX_RECORD_COLUMNS];
 static struct query_type queries[QUERY_COUNT];
 static struct unique_type uniques[NUM_UNIQUES];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -112,8 +125,21 @@ static void resolve_unique(const struct unique_text *text, struct unique_type *u
         bug("UNIQUE_TABLE is not in the order of the records");
 }
 
+static void resolve_fixed(const struct fixed_text *text)
+{
+    for (size_t i = 0; i < SCHEMA_MAX_COLUMNS && text->columns[i]; i++) {
+        const struct record_column *c = column_named(text->kind, text->columns[i]);
+        size_t place = (size_t)(c - record_types[text->kind].columns);
+        if (place >= MAX_RECORD_COLUMNS)
+            bug("the record %s has too many columns", record_types[text->kind].table);
+        is_fixed[text->kind][place] = true;
+    }
+}
+
 static void resolve(void)
 {
+    for (size_t i = 0; i < sizeof fixed_texts / sizeof fixed_texts[0]; i++)
+        resolve_fixed(&fixed_texts[i]);
     for (size_t i = 0; i < QUERY_COUNT; i++)
         resolve_query(&query_texts[i], &queries[i]);
     for (size_t i = 0; i < NUM_UNIQUES; i++)
@@ -136,6 +162,12 @@ const struct unique_type *schema_uniques(enum record_kind kind, size_t *out_coun
         n++;
     *out_count = n;
     return &uniques[first < NUM_UNIQUES ? first : 0];
+}
+
+bool schema_is_fixed(enum record_kind kind, size_t column)
+{
+    (void)pthread_once(&once, resolve);
+    return is_fixed[kind][column];
 }
 
 bool schema_numbers_rows(enum record_kind kind)

@@ -19,6 +19,15 @@
     U(TOKEN, (K(sha256)), ALL_ROWS)                                                                          \
     U(EVENT, (K(run_id) K(seq)), ALL_ROWS)
 
+/* F(record kind, columns): what an update may not change (a put may). SQLite writes an index anew whenever an
+ * update names one of its columns, changed or not; so those that never change are not named. */
+#define FIXED_TABLE(F)                                                                                       \
+    F(RUN, (K(experiment_id)))                                                                               \
+    F(TASK, (K(run_id) K(round) K(ordinal) K(type) K(device_id)))                                            \
+    F(UPDATE, (K(task_id) K(run_id) K(round) K(ordinal)))                                                    \
+    F(DEVICE, (K(worker_id) K(dataset) K(ordinal) K(revoked_at)))                                            \
+    F(WORKER, (K(instance_id)))
+
 #define SCHEMA_MAX_COLUMNS 8 /* of a key, a unique, a query's conditions or its order */
 
 struct unique_type {
@@ -29,6 +38,9 @@ struct unique_type {
 };
 /* In the order of the kinds. *out_count uniques of the record. */
 const struct unique_type *schema_uniques(enum record_kind kind, size_t *out_count);
+
+/* Whether an update must leave this column of the record, by its place in record_types, as it is. */
+bool schema_is_fixed(enum record_kind kind, size_t column);
 
 enum query_op { QUERY_EQ, QUERY_LT, QUERY_LE, QUERY_GT, QUERY_GE };
 struct query_condition {

@@ -2,15 +2,17 @@
  * store/memory (for `fedlane simulate` and tests) and store/sqlite.
  *
  * A write is a function and its argument. The backend runs it inside a transaction; many writes may share one
- * commit, each in a savepoint of its own. A function that returns an error leaves no trace. `done` is called
+ * commit. A function that returns an error leaves no trace. `done` is called
  * after the commit (or the failure), never before: what it acknowledges is durable. Functions run one at a
  * time, in the order they were queued, so they may keep state that only they touch. They must not wait for
  * anything.
  *
- * A write is run once. After an error, its own or that of the commit, nothing in the store has changed and
- * nobody is notified; who asked may queue it again, so it must fill its outputs anew each time it is called.
- * What else it touches (a cache, what is remembered of progress and of who was seen) is not undone: it must
- * be right, or harmless, when the commit fails after it. */
+ * After an error, its own or that of the commit, nothing in the store has changed and nobody is notified; who
+ * asked may queue it again. Before its `done` a function may also be called a second time on the state that
+ * it found the first time: when another one of its commit failed after it had changed something, all begin
+ * anew. So it must fill its outputs anew each time it is called. What else it touches (a cache, what is
+ * remembered of progress and of who was seen) is not undone: it must be right, or harmless, when the commit
+ * fails after it. */
 #ifndef FEDLANE_STORE_STORE_H
 #define FEDLANE_STORE_STORE_H
 
@@ -74,8 +76,8 @@ struct store_ops {
     /* Within a transaction. Rows are the structs of records.h; texts that go out lie in the arena. */
     /* ERR_CONFLICT where the key or another unique column is taken. An event's id 0 is filled in. */
     enum err (*insert)(struct store_txn *txn, enum record_kind kind, void *row) MUST_CHECK;
-    enum err (*update)(struct store_txn *txn, enum record_kind kind,
-                       const void *row) MUST_CHECK; /* whole row, by key; ERR_NOT_FOUND */
+    enum err (*update)(struct store_txn *txn, enum record_kind kind, const void *row)
+        MUST_CHECK; /* whole row but FIXED_TABLE's columns, by key; ERR_NOT_FOUND */
     enum err (*put)(struct store_txn *txn, enum record_kind kind,
                     const void *row) MUST_CHECK; /* insert or replace, by key */
     enum err (*remove)(struct store_txn *txn, enum record_kind kind,

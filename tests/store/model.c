@@ -65,6 +65,21 @@ enum err model_insert(struct model *m, union any_row *row)
     return ERR_OK;
 }
 
+void model_fix(struct model *m, union any_row *row)
+{
+    const struct record_type *t = &record_types[m->kind];
+    const union any_row *old = with_key(m, row);
+    for (size_t i = 0; old && i < t->num_columns; i++) {
+        const struct record_column *c = &t->columns[i];
+        if (!schema_is_fixed(m->kind, i))
+            continue;
+        if (c->type == COLUMN_TEXT)
+            row_set_text(c, row, row_text(c, old));
+        else
+            row_set_int(c, row, row_int(c, old));
+    }
+}
+
 enum err model_update(struct model *m, const union any_row *row)
 {
     union any_row *old = with_key(m, row);

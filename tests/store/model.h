@@ -14,6 +14,8 @@ struct model {
     int64_t last_number;
 };
 
+/* Gives the row what an update may not change, where there is a row of its key. */
+void model_fix(struct model *m, union any_row *row);
 /* What the store must answer; the model changes as the store must. */
 enum err model_insert(struct model *m, union any_row *row);
 enum err model_update(struct model *m, const union any_row *row);

@@ -29,6 +29,8 @@ static enum err change_one(struct store_txn *txn, struct model *m, uint64_t draw
         got = store_remove(txn, m->kind, &row);
         break;
     case 1:
+        model_fix(m, &expected);
+        row = expected;
         wanted = model_update(m, &expected);
         got = store_update(txn, m->kind, &row);
         break;

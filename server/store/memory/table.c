@@ -207,11 +207,26 @@ enum err table_insert(struct memory_table *t, void *row, struct memory_undo *und
     return e;
 }
 
+static void check_fixed(const struct memory_table *t, const void *old, const void *row)
+{
+    const struct record_type *type = &record_types[t->kind];
+    for (size_t i = 0; i < type->num_columns; i++) {
+        const struct record_column *c = &type->columns[i];
+        if (!schema_is_fixed(t->kind, i))
+            continue;
+        bool is_same = c->type == COLUMN_TEXT ? strcmp(row_text(c, old), row_text(c, row)) == 0
+                                              : row_int(c, old) == row_int(c, row);
+        if (!is_same)
+            bug("an update changes %s.%s, which only a put may", type->table, c->name);
+    }
+}
+
 enum err table_update(struct memory_table *t, const void *row, struct memory_undo *undo)
 {
     struct memory_row *old = find_by_key(t, row);
     if (!old)
         return ERR_NOT_FOUND;
+    check_fixed(t, old->row, row);
     return is_taken(t, row, old) ? ERR_CONFLICT : change(t, old, row, undo);
 }
 

@@ -26,22 +26,29 @@ static enum err sql_insert(const struct record_type *t, struct buf *out)
     return e ? e : buf_puts(out, ")");
 }
 
-static enum err put_changes(const struct record_type *t, struct buf *out)
+static enum err put_changes(enum record_kind kind, bool with_fixed, struct buf *out)
 {
+    const struct record_type *t = &record_types[kind];
+    const char *word = " SET ";
     enum err e = ERR_OK;
-    for (size_t i = t->num_keys; !e && i < t->num_columns; i++)
-        e = buf_printf(out, "%s%s = ?%zu", i > t->num_keys ? ", " : " SET ", t->columns[i].name, i + 1);
+    for (size_t i = t->num_keys; !e && i < t->num_columns; i++) {
+        if (!with_fixed && schema_is_fixed(kind, i))
+            continue;
+        e = buf_printf(out, "%s%s = ?%zu", word, t->columns[i].name, i + 1);
+        word = ", ";
+    }
     return e;
 }
 
-static enum err sql_put(const struct record_type *t, struct buf *out)
+static enum err sql_put(enum record_kind kind, struct buf *out)
 {
+    const struct record_type *t = &record_types[kind];
     enum err e = sql_insert(t, out);
     for (size_t i = 0; !e && i < t->num_keys; i++)
         e = buf_printf(out, "%s%s", i ? ", " : " ON CONFLICT (", t->columns[i].name);
     if (!e)
         e = buf_puts(out, ") DO UPDATE");
-    return e ? e : put_changes(t, out);
+    return e ? e : put_changes(kind, true, out);
 }
 
 static enum err sql_get(const struct record_type *t, struct buf *out)
@@ -59,13 +66,13 @@ enum err sql_row(enum record_kind kind, enum sql_row what, struct buf *out)
     if (what == SQL_INSERT)
         return sql_insert(t, out);
     if (what == SQL_PUT)
-        return sql_put(t, out);
+        return sql_put(kind, out);
     if (what == SQL_GET)
         e = sql_get(t, out);
     else
         e = buf_printf(out, what == SQL_REMOVE ? "DELETE FROM %s" : "UPDATE %s", t->table);
     if (!e && what == SQL_UPDATE)
-        e = put_changes(t, out);
+        e = put_changes(kind, false, out);
     return e ? e : put_key(t, out);
 }
 

@@ -57,39 +57,66 @@ static struct operation *take_batch(struct writer *w)
     return batch;
 }
 
-/* The function in its savepoint. *out_lost: the transaction is gone or in doubt, and all that was in it. */
-static enum err run_operation(struct writer *w, struct operation *op, enum err *out_lost)
+/* The function itself. *out_lost: the transaction is gone, and all that was in it. */
+static enum err call(struct writer *w, struct operation *op, enum err *out_lost)
 {
     struct sqlite_txn txn = {.base = {w->store}, .conn = w->conn, .topics = &w->topics};
     size_t mark = topics_mark(&w->topics);
     w->conn->last_error = ERR_OK;
-    enum err e = db_run(w->savepoint, "opening a savepoint");
-    if (e)
-        return *out_lost = e;
-    enum err result = op->fn(&txn.base, op->arg);
+    op->result = op->fn(&txn.base, op->arg);
     /* A full disk and the like make SQLite roll back everything by itself. */
     if (sqlite3_get_autocommit(w->conn->db))
         return *out_lost = w->conn->last_error ? w->conn->last_error : ERR_INTERNAL;
-    if (result) {
+    if (op->result)
         topics_cut(&w->topics, mark);
+    return op->result;
+}
+
+/* In a savepoint of its own: for that SQLite keeps a copy of every page that the function changes. */
+static void run_guarded(struct writer *w, struct operation *op, enum err *out_lost)
+{
+    enum err e = db_run(w->savepoint, "opening a savepoint");
+    if (!e && call(w, op, out_lost) && !*out_lost)
         e = db_run(w->rollback_to, "undoing an operation");
-    }
-    if (!e)
+    if (!e && !*out_lost)
         e = db_run(w->release, "ending a savepoint");
     if (e)
-        return *out_lost = e;
-    return result;
+        *out_lost = e;
+}
+
+/* Without one. False: it failed after it had changed something, which only a rollback of all can undo. */
+static bool run_bare(struct writer *w, struct operation *op, enum err *out_lost)
+{
+    sqlite3_int64 before = sqlite3_total_changes64(w->conn->db);
+    return !call(w, op, out_lost) || *out_lost || sqlite3_total_changes64(w->conn->db) == before;
+}
+
+/* Most operations succeed, or find out what is wrong before they change anything: they need no savepoint.
+ * When one fails later than that, the batch begins anew, each of its operations in a savepoint. */
+static enum err run_operations(struct writer *w, struct operation *batch, bool *out_has_success)
+{
+    bool is_clean = true;
+    enum err lost = db_run(w->begin, "beginning a transaction");
+    for (struct operation *op = batch; op && is_clean && !lost; op = op->next)
+        is_clean = run_bare(w, op, &lost);
+    if (!is_clean && !lost) {
+        db_rollback(w->conn->db);
+        topics_cut(&w->topics, 0);
+        lost = db_run(w->begin, "beginning a transaction again");
+        for (struct operation *op = batch; op && !lost; op = op->next)
+            run_guarded(w, op, &lost);
+    }
+    *out_has_success = false;
+    for (struct operation *op = batch; op && !lost; op = op->next)
+        *out_has_success = *out_has_success || !op->result;
+    return lost;
 }
 
 static enum err run_batch(struct writer *w, struct operation *batch)
 {
-    bool has_success = false;
+    bool has_success;
     readers_let_go(w->readers);
-    enum err lost = db_run(w->begin, "beginning a transaction");
-    for (struct operation *op = batch; op && !lost; op = op->next) {
-        op->result = run_operation(w, op, &lost);
-        has_success = has_success || !op->result;
-    }
+    enum err lost = run_operations(w, batch, &has_success);
     if (!lost && has_success && w->before_commit)
         lost = w->before_commit(w->before_commit_ctx);
     if (!lost)

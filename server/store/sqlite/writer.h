@@ -1,5 +1,5 @@
-/* The one thread that writes. It takes what is queued, runs it in one transaction, each operation in a
- * savepoint, commits once, and then tells everyone: the slower the disk, the larger the groups. */
+/* The one thread that writes. It takes what is queued, runs it in one transaction, commits once, and then
+ * tells everyone: the slower the disk, the larger the groups. */
 #ifndef FEDLANE_STORE_SQLITE_WRITER_H
 #define FEDLANE_STORE_SQLITE_WRITER_H
 
