@@ -9,9 +9,15 @@
 #define OFFLINE_AFTER 12
 #define SAVE_EVERY_MS ((int64_t)60 * 1000)
 
+#define SWEEP_SLOTS                                                                                          \
+    8192               /* looked at while the lock is held: the loops that note who was seen wait for it     \
+                        */
+#define SWEEP_ROWS 128 /* written at once: claims and updates wait for it */
+
 enum err presence_init(struct presence_table *p, int64_t heartbeat_ms, bool all_online)
 {
-    *p = (struct presence_table){.heartbeat_ms = heartbeat_ms, .all_online = all_online};
+    *p = (struct presence_table){
+        .heartbeat_ms = heartbeat_ms, .all_online = all_online, .sweep_next_ms = INT64_MAX};
     return pthread_mutex_init(&p->lock, NULL) ? ERR_NO_MEMORY : ERR_OK;
 }
 
@@ -84,10 +90,14 @@ enum presence core_worker_presence(struct core *c, const struct worker_row *work
 
 /* -- in the background ----------------------------------------------------------------------------------- */
 
+struct sweep_list {
+    struct id_entry items[SWEEP_ROWS];
+    size_t count;
+};
+
 struct sweep {
     struct op_base base;
-    struct id_entry *workers, *devices; /* what is to be written; in the arena */
-    size_t num_workers, num_devices;
+    struct sweep_list workers, devices; /* what is to be written */
     int64_t next_ms;
 };
 
@@ -101,44 +111,54 @@ static int64_t next_change(const struct presence_table *p, const struct id_entry
     return state == PRESENCE_SUSPECT ? offline : INT64_MAX;
 }
 
-/* Copies of entries that changed, or were seen a good while after they were last written (count): as they
- * shall be, is_dirty where the state is another. The table stays as it is until they are written. */
-static enum err sweep_table(struct sweep *s, const struct presence_table *p, const struct id_table *t,
-                            int64_t now_ms, struct id_entry **out, size_t *out_count)
+/* A copy of an entry that changed, or was seen a good while after it was last written (count): as it shall
+ * be, is_dirty where the state is another. The entry stays as it is until it is written. */
+static void sweep_entry(struct sweep *s, const struct presence_table *p, const struct id_entry *e,
+                        int64_t now_ms, struct sweep_list *out)
 {
-    *out_count = 0;
-    *out = arena_calloc(s->base.arena, t->count, sizeof **out);
-    if (!*out)
-        return ERR_NO_MEMORY;
-    for (size_t i = 0; i < t->capacity; i++) {
-        const struct id_entry *e = &t->slots[i];
-        if (!e->id[0])
-            continue;
-        enum presence state = presence_of(p, now_ms - e->at_ms);
-        bool is_changed = (int)state != e->state;
-        if (is_changed || (e->is_dirty && now_ms - e->count >= SAVE_EVERY_MS)) {
-            struct id_entry *copy = &(*out)[(*out_count)++];
-            *copy = *e;
-            copy->state = (int)state;
-            copy->count = now_ms;
-            copy->is_dirty = is_changed;
-        }
-        int64_t next = next_change(p, e, state);
-        s->next_ms = next < s->next_ms ? next : s->next_ms;
+    enum presence state = presence_of(p, now_ms - e->at_ms);
+    bool is_changed = (int)state != e->state;
+    if (is_changed || (e->is_dirty && now_ms - e->count >= SAVE_EVERY_MS)) {
+        struct id_entry *copy = &out->items[out->count++];
+        *copy = *e;
+        copy->state = (int)state;
+        copy->count = now_ms;
+        copy->is_dirty = is_changed;
     }
-    return ERR_OK;
+    int64_t next = next_change(p, e, state);
+    s->next_ms = next < s->next_ms ? next : s->next_ms;
+}
+
+/* Goes on where the last sweep stopped, until there is enough to write or both tables are done. An entry that
+ * moves meanwhile may be passed over, or seen twice: the next sweep comes within a heartbeat. */
+static bool sweep_some(struct sweep *s, struct presence_table *p, int64_t now_ms)
+{
+    size_t all = p->workers.capacity + p->devices.capacity;
+    for (size_t n = 0; n < SWEEP_SLOTS && p->sweep_at < all; n++, p->sweep_at++) {
+        bool is_worker = p->sweep_at < p->workers.capacity;
+        const struct id_entry *e =
+            is_worker ? &p->workers.slots[p->sweep_at] : &p->devices.slots[p->sweep_at - p->workers.capacity];
+        if (e->id[0])
+            sweep_entry(s, p, e, now_ms, is_worker ? &s->workers : &s->devices);
+        if (s->workers.count + s->devices.count == SWEEP_ROWS) {
+            p->sweep_at++;
+            return false;
+        }
+    }
+    return p->sweep_at < all;
 }
 
 /* They are written. Who was seen meanwhile is to be written again. */
-static void sweep_apply(const struct id_table *t, const struct id_entry *written, size_t count)
+static void sweep_apply(const struct id_table *t, const struct sweep_list *written)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct id_entry *e = id_table_find(t, written[i].id);
+    for (size_t i = 0; i < written->count; i++) {
+        const struct id_entry *is_written = &written->items[i];
+        struct id_entry *e = id_table_find(t, is_written->id);
         if (!e)
             continue;
-        e->state = written[i].state;
-        e->count = written[i].count;
-        e->is_dirty = e->is_dirty && e->at_ms != written[i].at_ms;
+        e->state = is_written->state;
+        e->count = is_written->count;
+        e->is_dirty = e->is_dirty && e->at_ms != is_written->at_ms;
     }
 }
 
@@ -155,27 +175,33 @@ static enum err op_presence(struct store_txn *txn, void *arg)
     struct sweep *s = arg;
     struct work w = work_begin(txn, &s->base);
     enum err e = ERR_OK;
-    for (size_t i = 0; i < s->num_workers && !e; i++) {
+    for (size_t i = 0; i < s->workers.count && !e; i++) {
         struct worker_row row;
-        e = worker_load(&w, s->workers[i].id, &row);
-        row.last_seen_at = s->workers[i].at_ms;
+        e = worker_load(&w, s->workers.items[i].id, &row);
+        row.last_seen_at = s->workers.items[i].at_ms;
         if (!e)
             e = store_update(txn, RECORD_WORKER, &row);
-        if (!e && s->workers[i].is_dirty && !row.revoked_at)
-            e = status_event(&w, "worker_status", "worker_id", &s->workers[i], row.name);
+        if (!e && s->workers.items[i].is_dirty && !row.revoked_at)
+            e = status_event(&w, "worker_status", "worker_id", &s->workers.items[i], row.name);
         e = e == ERR_NOT_FOUND ? ERR_OK : e;
     }
-    for (size_t i = 0; i < s->num_devices && !e; i++) {
+    for (size_t i = 0; i < s->devices.count && !e; i++) {
         struct device_row row;
-        e = device_load(&w, s->devices[i].id, &row);
-        row.last_seen_at = s->devices[i].at_ms;
+        e = device_load(&w, s->devices.items[i].id, &row);
+        row.last_seen_at = s->devices.items[i].at_ms;
         if (!e)
             e = store_update(txn, RECORD_DEVICE, &row);
-        if (!e && s->devices[i].is_dirty && !row.revoked_at)
-            e = status_event(&w, "device_status", "device_id", &s->devices[i], row.name);
+        if (!e && s->devices.items[i].is_dirty && !row.revoked_at)
+            e = status_event(&w, "device_status", "device_id", &s->devices.items[i], row.name);
         e = e == ERR_NOT_FOUND ? ERR_OK : e;
     }
     return e;
+}
+
+static void sweep_restart(struct presence_table *p)
+{
+    p->sweep_at = 0;
+    p->sweep_next_ms = INT64_MAX;
 }
 
 enum err presence_advance(struct core *c, int64_t *out_next_ms)
@@ -190,29 +216,51 @@ enum err presence_advance(struct core *c, int64_t *out_next_ms)
         return ERR_OK;
     }
     struct arena arena = ARENA_INIT(CORE_ARENA_MAX);
-    struct sweep s = {.base = {.core = c, .arena = &arena}, .next_ms = now_ms + SAVE_EVERY_MS};
-    pthread_mutex_lock(&p->lock);
-    enum err e = sweep_table(&s, p, &p->workers, now_ms, &s.workers, &s.num_workers);
-    if (!e)
-        e = sweep_table(&s, p, &p->devices, now_ms, &s.devices, &s.num_devices);
-    pthread_mutex_unlock(&p->lock);
-    progress_forget_before(&c->progress, now_ms - (int64_t)100 * OFFLINE_AFTER * p->heartbeat_ms);
-    if (!e && s.num_workers + s.num_devices > 0)
-        e = store_write_wait(c->store, op_presence, &s);
-    if (!e) {
+    struct sweep s = {.base = {.core = c, .arena = &arena}, .next_ms = p->sweep_next_ms};
+    bool has_more = true;
+    while (has_more && s.workers.count + s.devices.count < SWEEP_ROWS) {
         pthread_mutex_lock(&p->lock);
-        sweep_apply(&p->workers, s.workers, s.num_workers);
-        sweep_apply(&p->devices, s.devices, s.num_devices);
+        has_more = sweep_some(&s, p, now_ms);
         pthread_mutex_unlock(&p->lock);
     }
+    enum err e = ERR_OK;
+    if (s.workers.count + s.devices.count > 0)
+        e = store_write_wait(c->store, op_presence, &s);
     arena_release(&arena);
-    if (e)
-        return e; /* next_ms stays in the past: the next try is not put off */
+    if (e) {
+        sweep_restart(p); /* next_ms stays in the past: the next try is not put off */
+        return e;
+    }
+    pthread_mutex_lock(&p->lock);
+    sweep_apply(&p->workers, &s.workers);
+    sweep_apply(&p->devices, &s.devices);
+    has_more = p->sweep_at < p->workers.capacity + p->devices.capacity;
+    pthread_mutex_unlock(&p->lock);
+    p->sweep_next_ms = s.next_ms;
+    *out_next_ms = now_ms;
+    if (has_more)
+        return ERR_OK; /* after the other work that is due */
+    progress_forget_before(&c->progress, now_ms - (int64_t)100 * OFFLINE_AFTER * p->heartbeat_ms);
+    sweep_restart(p);
     /* Somebody who was silent is seen again within a heartbeat at the latest. */
     int64_t soon = now_ms + (p->heartbeat_ms > 100 ? p->heartbeat_ms : 100);
+    if (now_ms + SAVE_EVERY_MS < s.next_ms)
+        s.next_ms = now_ms + SAVE_EVERY_MS;
     p->next_ms = s.next_ms < soon ? s.next_ms : soon;
     *out_next_ms = p->next_ms;
     return ERR_OK;
+}
+
+/* What its row says: nothing to write, and no news where it had been silent for long. */
+static void take_up(const struct core *c, struct id_table *t, const char *id, int64_t last_seen_at)
+{
+    struct id_entry *e = id_table_put(t, id);
+    if (!e)
+        return;
+    e->at_ms = last_seen_at;
+    e->count = core_now(c);
+    if (presence_of(&c->presence, core_now(c) - last_seen_at) == PRESENCE_OFFLINE)
+        e->state = PRESENCE_OFFLINE;
 }
 
 enum err presence_recover(struct core *c, struct store_txn *txn)
@@ -228,10 +276,10 @@ enum err presence_recover(struct core *c, struct store_txn *txn)
     pthread_mutex_lock(&c->presence.lock);
     for (size_t i = 0; i < num_workers && !e; i++)
         if (!workers[i].revoked_at)
-            seen(&c->presence.workers, workers[i].id, workers[i].last_seen_at);
+            take_up(c, &c->presence.workers, workers[i].id, workers[i].last_seen_at);
     for (size_t i = 0; i < num_devices && !e; i++)
         if (!devices[i].revoked_at)
-            seen(&c->presence.devices, devices[i].id, devices[i].last_seen_at);
+            take_up(c, &c->presence.devices, devices[i].id, devices[i].last_seen_at);
     pthread_mutex_unlock(&c->presence.lock);
     arena_release(&arena);
     return e;

@@ -15,7 +15,11 @@ struct presence_table {
     struct id_table workers, devices; /* devices: those without a worker */
     int64_t heartbeat_ms;
     bool all_online;
-    int64_t next_ms; /* when to look again; of core_advance's thread */
+    /* Of core_advance's thread: when to look again; how far the sweep is that goes on now, and when the next
+     * change comes of what it saw. */
+    int64_t next_ms;
+    size_t sweep_at;
+    int64_t sweep_next_ms;
 };
 
 enum err presence_init(struct presence_table *p, int64_t heartbeat_ms, bool all_online) MUST_CHECK;
