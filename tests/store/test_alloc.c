@@ -311,6 +311,8 @@ END_TEST
 
 int main(void)
 {
+    (void)sqlite3_initialize(); /* before db.c's settings, with which it would count no memory and have no
+                                   limit */
     Suite *s = suite_create("store without memory");
     TCase *tc = unit_case("each backend");
     suite_add_tcase(s, tc);

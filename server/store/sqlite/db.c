@@ -1,5 +1,6 @@
 #include "server/store/sqlite/db.h"
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include "common/base/log.h"
 
@@ -85,8 +86,28 @@ static enum err open_fault(sqlite3 *db, int rc, const char *path, struct fault *
                      db ? sqlite3_errmsg(db) : sqlite3_errstr(rc), os ? ": " : "", os ? strerror(os) : "");
 }
 
+/* Memory for the pages that connections keep, of 4 KiB and what SQLite notes of each; pages of blobs do not
+ * fit and come from the heap. It is there from the start, so that memory does not grow with the history until
+ * all caches are full. */
+#define PAGE_SLOT  (4096 + 256)
+#define PAGE_SLOTS 2560
+
+/* SQLite's settings for the whole process, which must come before its first use. Where somebody used it
+ * before (some tests do), it stays as it is: nothing but speed depends on them. Statistics of memory, which
+ * nobody reads, would cost a mutex for each piece of it. */
+static void configure(void)
+{
+    static _Alignas(8) char pages[PAGE_SLOTS][PAGE_SLOT];
+    for (size_t i = 0; i < PAGE_SLOTS; i++)
+        pages[i][0] = pages[i][PAGE_SLOT - 1] = 1;
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    (void)sqlite3_config(SQLITE_CONFIG_PAGECACHE, pages, PAGE_SLOT, PAGE_SLOTS);
+}
+
 enum err db_open(const char *path, const char *pragmas, sqlite3 **out, struct fault *fault)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, configure);
     sqlite3 *db = NULL;
     int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (!rc)

@@ -11,15 +11,14 @@
 #define APPLICATION_ID 0x464c6d64 /* "FLmd": tells a Fedlane database from others */
 
 /* The writer copies the log into the database itself, so SQLite's own checkpoint is off. */
-static const char pragmas[] =
-    "PRAGMA journal_mode = WAL;"
-    "PRAGMA synchronous = FULL;"
-    "PRAGMA foreign_keys = ON;"
-    "PRAGMA trusted_schema = OFF;"
-    "PRAGMA temp_store = MEMORY;"
-    "PRAGMA cache_size = -512;" /* small, so that memory does not grow with the history */
-    "PRAGMA journal_size_limit = 67108864;"
-    "PRAGMA wal_autocheckpoint = 0;";
+static const char pragmas[] = "PRAGMA journal_mode = WAL;"
+                              "PRAGMA synchronous = FULL;"
+                              "PRAGMA foreign_keys = ON;"
+                              "PRAGMA trusted_schema = OFF;"
+                              "PRAGMA temp_store = MEMORY;"
+                              "PRAGMA cache_size = -8192;" /* of db.c's pool */
+                              "PRAGMA journal_size_limit = 67108864;"
+                              "PRAGMA wal_autocheckpoint = 0;";
 
 struct sqlite_store {
     struct store base;
@@ -49,9 +48,10 @@ static void sqlite_listen(struct store *s, store_listener listener, void *ctx)
     writer_listen(store_of(s)->writer, listener, ctx);
 }
 
-static void sqlite_before_commit(struct store *s, enum err (*fn)(void *ctx), void *ctx)
+static void sqlite_before_commit(struct store *s, void (*begin)(void *ctx), enum err (*end)(void *ctx),
+                                 void *ctx)
 {
-    writer_before_commit(store_of(s)->writer, fn, ctx);
+    writer_before_commit(store_of(s)->writer, begin, end, ctx);
 }
 
 static int64_t file_size(const char *path, const char *suffix)
