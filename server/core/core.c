@@ -5,10 +5,18 @@
 #include "server/core/experiment.h"
 #include "server/core/retention.h"
 
+/* Weights are there before the rows that name them: their commit begins with the batch of operations, and is
+ * waited for before that of the rows. */
+static void begin_blobs(void *ctx)
+{
+    struct core *c = ctx;
+    c->blobs_begun = c->blobs->ops->commit_begin(c->blobs);
+}
+
 static enum err commit_blobs(void *ctx)
 {
-    struct blobs *b = ctx;
-    return b->ops->commit(b);
+    struct core *c = ctx;
+    return c->blobs->ops->commit_end(c->blobs, c->blobs_begun);
 }
 
 enum err core_new(const struct core_config *config, struct core **out)
@@ -28,7 +36,7 @@ enum err core_new(const struct core_config *config, struct core **out)
         goto no_progress;
     if (presence_init(&c->presence, config->heartbeat_ms, config->without_presence))
         goto no_presence;
-    c->store->ops->before_commit(c->store, commit_blobs, c->blobs);
+    c->store->ops->before_commit(c->store, begin_blobs, commit_blobs, c);
     *out = c;
     return ERR_OK;
 no_presence:

@@ -39,6 +39,10 @@ struct blob_ops {
     enum err (*remove)(struct blobs *b, int64_t id) MUST_CHECK;
     /* All that was put so far, and a piece of what was removed; cheap when there is nothing. */
     enum err (*commit)(struct blobs *b) MUST_CHECK;
+    /* A commit in two halves. begin starts it, on a thread of the store's own, and gives what end takes; end
+     * waits until all that was put before begin is durable, and tries itself what the thread could not do. */
+    int64_t (*commit_begin)(struct blobs *b);
+    enum err (*commit_end)(struct blobs *b, int64_t begun) MUST_CHECK;
     bool (*has_garbage)(struct blobs *b); /* a commit would give back more of what was removed */
     /* Removes, as `remove` does, every blob for which is_named says false. Only while no upload runs. */
     enum err (*collect)(struct blobs *b, bool (*is_named)(void *ctx, int64_t id), void *ctx,

@@ -66,10 +66,11 @@ struct store_ops {
     enum err (*read)(struct store *s, store_fn fn, void *arg) MUST_CHECK;
     void (*listen)(struct store *s, store_listener listener,
                    void *ctx); /* one listener; before the first write */
-    /* Called on the committing thread before each commit of an operation that succeeded; an error fails the
+    /* Both on the committing thread. `begin` before the operations of a commit run: what they name is there
+     * already; it may be NULL. `end` before each commit of an operation that succeeded; an error fails the
      * batch: every operation of it gets that error, as when the commit itself fails (ERR_STORAGE_FULL,
      * ERR_UNAVAILABLE, ERR_NO_MEMORY, ERR_INTERNAL). Before the first write. */
-    void (*before_commit)(struct store *s, enum err (*fn)(void *ctx), void *ctx);
+    void (*before_commit)(struct store *s, void (*begin)(void *ctx), enum err (*end)(void *ctx), void *ctx);
     void (*stats)(struct store *s, struct store_stats *out);
     void (*close)(struct store *s); /* runs what is queued, then releases everything */
 

@@ -86,8 +86,16 @@ void check_blob(struct blobs *b, int64_t id, int64_t seed, size_t size)
     free(bytes);
 }
 
+static int64_t blobs_begun;
+
+void begin_blobs(void *ctx)
+{
+    struct blobs *blobs = ctx;
+    blobs_begun = blobs->ops->commit_begin(blobs);
+}
+
 enum err commit_blobs(void *ctx)
 {
     struct blobs *blobs = ctx;
-    return blobs->ops->commit(blobs);
+    return blobs->ops->commit_end(blobs, blobs_begun);
 }

@@ -27,6 +27,7 @@ enum err put_blob(struct blobs *b, int64_t seed, size_t size, int64_t *out_id);
 /* Fails the test unless it is there and whole. */
 void check_blob(struct blobs *b, int64_t id, int64_t seed, size_t size);
 /* For before_commit; ctx is the blobs. */
+void begin_blobs(void *ctx);
 enum err commit_blobs(void *ctx);
 
 #endif

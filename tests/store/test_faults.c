@@ -250,7 +250,7 @@ START_TEST(a_full_disk_is_storage_full_and_loses_nothing)
     const char *dir = make_dir();
     struct store *store = open_store(sqlite_backend(), dir);
     struct blobs *blobs = open_blobs(sqlite_backend(), dir);
-    store->ops->before_commit(store, commit_blobs, blobs);
+    store->ops->before_commit(store, begin_blobs, commit_blobs, blobs);
     limit_files(2 << 20);
     int64_t ids[200] = {0};
     struct event event = {"r", 0, 0};

@@ -46,7 +46,7 @@ static _Noreturn void child(const char *dir, int pipe_end, int64_t first_seq)
         (void)fprintf(stderr, "%s\n", fault.detail);
         _exit(2);
     }
-    k.store->ops->before_commit(k.store, commit_blobs, k.blobs);
+    k.store->ops->before_commit(k.store, begin_blobs, commit_blobs, k.blobs);
     static struct killed writers[KILL_WRITERS];
     pthread_t thread;
     for (int i = 0; i < KILL_WRITERS; i++) {

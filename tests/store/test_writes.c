@@ -119,23 +119,30 @@ END_TEST
 
 struct gate {
     enum err answer;
-    int calls;
+    int begun, calls;
 };
+
+static void open_gate(void *ctx)
+{
+    struct gate *gate = ctx;
+    gate->begun++;
+}
 
 static enum err pass_gate(void *ctx)
 {
     struct gate *gate = ctx;
     gate->calls++;
+    ck_assert_int_eq(gate->begun, gate->calls);
     return gate->answer;
 }
 
 START_TEST(an_error_before_the_commit_fails_the_write)
 {
     open_writing(_i);
-    struct gate gate = {ERR_STORAGE_FULL, 0};
+    struct gate gate = {.answer = ERR_STORAGE_FULL};
     heard.count = 0;
     store->ops->listen(store, hear, &heard);
-    store->ops->before_commit(store, pass_gate, &gate);
+    store->ops->before_commit(store, open_gate, pass_gate, &gate);
     int64_t value = 3;
     ck_err(store_write_wait(store, change_and_tell, &value), ERR_STORAGE_FULL);
     ck_assert_int_eq(gate.calls, 1);

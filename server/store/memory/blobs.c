@@ -174,6 +174,18 @@ static enum err memory_commit(struct blobs *b)
     return ERR_OK;
 }
 
+static int64_t memory_commit_begin(struct blobs *b)
+{
+    (void)b;
+    return 0;
+}
+
+static enum err memory_commit_end(struct blobs *b, int64_t begun)
+{
+    (void)begun;
+    return memory_commit(b);
+}
+
 static bool memory_has_garbage(struct blobs *b)
 {
     (void)b;
@@ -224,6 +236,8 @@ static const struct blob_ops memory_ops = {
     .read = memory_read,
     .remove = memory_remove,
     .commit = memory_commit,
+    .commit_begin = memory_commit_begin,
+    .commit_end = memory_commit_end,
     .has_garbage = memory_has_garbage,
     .collect = memory_collect,
     .total_bytes = memory_total_bytes,

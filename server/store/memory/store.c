@@ -10,6 +10,7 @@ struct memory_store {
     struct memory_undo undo;
     store_listener listener;
     void *listener_ctx;
+    void (*begin_hook)(void *ctx);
     enum err (*before_commit)(void *ctx);
     void *before_commit_ctx;
     int64_t commits, operations;
@@ -37,6 +38,8 @@ static enum err run_write(struct memory_store *s, struct memory_txn *txn, store_
     int64_t last_numbers[RECORD_COUNT];
     for (size_t i = 0; i < RECORD_COUNT; i++)
         last_numbers[i] = s->tables[i].last_number;
+    if (s->begin_hook)
+        s->begin_hook(s->before_commit_ctx);
     enum err e = fn(&txn->base, arg);
     if (!e && s->before_commit)
         e = s->before_commit(s->before_commit_ctx);
@@ -85,9 +88,11 @@ static void memory_listen(struct store *base, store_listener listener, void *ctx
     store_of(base)->listener_ctx = ctx;
 }
 
-static void memory_before_commit(struct store *base, enum err (*fn)(void *ctx), void *ctx)
+static void memory_before_commit(struct store *base, void (*begin)(void *ctx), enum err (*end)(void *ctx),
+                                 void *ctx)
 {
-    store_of(base)->before_commit = fn;
+    store_of(base)->begin_hook = begin;
+    store_of(base)->before_commit = end;
     store_of(base)->before_commit_ctx = ctx;
 }
 

@@ -24,11 +24,13 @@ static size_t add_jobs(const struct object_list *list, struct job *jobs, size_t 
     return count;
 }
 
-static enum err take_jobs(struct sqlite_blobs *b, bool with_open, struct job **out, size_t *out_count)
+static enum err take_jobs(struct sqlite_blobs *b, bool with_open, struct job **out, size_t *out_count,
+                          int64_t *out_wanted)
 {
     enum err e = ERR_OK;
     *out_count = 0;
     (void)pthread_mutex_lock(&b->state);
+    *out_wanted = b->num_wanted;
     size_t max = (size_t)b->num_listed + DROP_BLOBS;
     *out = malloc(max * sizeof **out);
     if (!*out) {
@@ -113,11 +115,14 @@ enum err blobs_flush(struct sqlite_blobs *b, bool with_open)
 {
     struct job *jobs;
     size_t count;
-    enum err e = take_jobs(b, with_open, &jobs, &count);
+    int64_t wanted;
+    enum err e = take_jobs(b, with_open, &jobs, &count, &wanted);
     if (e)
         return e;
     e = write_jobs(b, jobs, count);
     (void)pthread_mutex_lock(&b->state);
+    if (!e && b->num_written < wanted)
+        b->num_written = wanted;
     for (size_t i = 0; i < count; i++) {
         if (jobs[i].is_done || e)
             object_flushed(b, jobs[i].object, jobs[i].write_as, e);

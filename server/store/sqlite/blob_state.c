@@ -63,6 +63,7 @@ enum err object_add(struct sqlite_blobs *b, const struct blob_object *values, st
 
 void object_want(struct sqlite_blobs *b, struct blob_object *o, int wanted)
 {
+    b->num_wanted++;
     unlink_object(b, o);
     o->wanted = wanted == OBJECT_ENDED    ? OBJECT_ENDED
                 : wanted == OBJECT_PAUSED ? OBJECT_PAUSED

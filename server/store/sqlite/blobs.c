@@ -368,6 +368,16 @@ static enum err sqlite_commit(struct blobs *base)
     return e;
 }
 
+static int64_t sqlite_commit_begin(struct blobs *base)
+{
+    return blob_flusher_begin(blobs_of(base));
+}
+
+static enum err sqlite_commit_end(struct blobs *base, int64_t begun)
+{
+    return blob_flusher_end(blobs_of(base), begun) ? ERR_OK : sqlite_commit(base);
+}
+
 static bool sqlite_has_garbage(struct blobs *base)
 {
     struct sqlite_blobs *b = blobs_of(base);
@@ -420,9 +430,11 @@ static int64_t sqlite_total_bytes(struct blobs *base)
 
 static void blobs_free(struct sqlite_blobs *b)
 {
+    blob_flusher_stop(b);
     objects_release(b);
     blob_file_close(b);
     location_release(b->lock);
+    (void)pthread_cond_destroy(&b->flusher_changed);
     (void)pthread_mutex_destroy(&b->state);
     (void)pthread_mutex_destroy(&b->io);
     free(b);
@@ -433,6 +445,7 @@ static void sqlite_close(struct blobs *base)
     struct sqlite_blobs *b = blobs_of(base);
     if (b->open.first)
         bug("the blobs were closed while an upload ran");
+    blob_flusher_stop(b);
     if (sqlite_commit(base))
         log_error("store", "blobs that no run names yet were lost at the end");
     blobs_free(b);
@@ -450,6 +463,8 @@ static const struct blob_ops sqlite_ops = {
     .read = sqlite_read,
     .remove = sqlite_remove,
     .commit = sqlite_commit,
+    .commit_begin = sqlite_commit_begin,
+    .commit_end = sqlite_commit_end,
     .has_garbage = sqlite_has_garbage,
     .collect = sqlite_collect,
     .total_bytes = sqlite_total_bytes,
@@ -463,13 +478,16 @@ enum err blobs_sqlite_open(const char *path, struct blobs **out, struct fault *f
         return fault_set(fault, ERR_NO_MEMORY, NULL, "no memory to open %s", path);
     b->base.ops = &sqlite_ops;
     b->lock = -1;
-    if (pthread_mutex_init(&b->io, NULL) || pthread_mutex_init(&b->state, NULL)) {
+    if (pthread_mutex_init(&b->io, NULL) || pthread_mutex_init(&b->state, NULL) ||
+        pthread_cond_init(&b->flusher_changed, NULL)) {
         free(b);
         return fault_set(fault, ERR_NO_MEMORY, NULL, "no memory to open %s", path);
     }
     enum err e = location_take(path, &b->lock, fault);
     if (!e)
         e = blob_file_open(b, path, fault);
+    if (!e && (e = blob_flusher_start(b)))
+        e = fault_set(fault, e, NULL, "cannot start a thread for %s", path);
     if (e) {
         blobs_free(b);
         return e;

@@ -4,6 +4,8 @@
  * transaction is never open for longer than it takes to write it, and one that fails loses nothing: it is
  * tried again at the next commit.
  *
+ * A commit that is begun early goes on in the flusher's thread, while the operations run that need it.
+ *
  * Two mutexes. `io` is held by who uses the connection, through an fsync too. `state` is held for moments
  * only. Who takes both takes `io` first. */
 #ifndef FEDLANE_STORE_SQLITE_BLOBS_H
@@ -72,6 +74,11 @@ struct sqlite_blobs {
     int64_t num_open, num_listed; /* num_listed: open and waiting */
     int64_t pending_bytes;        /* in chunks, flushing ones too */
     int64_t last_id, total_bytes;
+    int64_t num_wanted, num_written; /* changes of what is wanted so far, and those that are in the file */
+
+    pthread_cond_t flusher_changed;
+    pthread_t flusher;
+    bool is_flush_asked, is_flush_running, is_flusher_ending, has_flusher;
 };
 
 /* --- blob_state.c: all with `state` held --- */
@@ -98,6 +105,14 @@ void objects_release(struct sqlite_blobs *b);
 /* Writes and commits what waits, and removes a piece of what is dropped; with_open: writes what running
  * uploads have so far as well. Nothing is lost on an error. */
 enum err blobs_flush(struct sqlite_blobs *b, bool with_open) MUST_CHECK;
+
+/* --- blob_flusher.c --- */
+enum err blob_flusher_start(struct sqlite_blobs *b) MUST_CHECK;
+void blob_flusher_stop(struct sqlite_blobs *b); /* also where it never started */
+/* As in blobs.h. */
+int64_t blob_flusher_begin(struct sqlite_blobs *b);
+/* False: not all of it is in the file, and the flusher does no more for it. */
+bool blob_flusher_end(struct sqlite_blobs *b, int64_t begun);
 
 /* --- blob_file.c: with `io` held --- */
 enum err blob_file_open(struct sqlite_blobs *b, const char *path, struct fault *fault) MUST_CHECK;

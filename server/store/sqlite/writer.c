@@ -33,6 +33,7 @@ struct writer {
     bool is_closing;
     store_listener listener;
     void *listener_ctx;
+    void (*begin_hook)(void *ctx);
     enum err (*before_commit)(void *ctx);
     void *before_commit_ctx;
 };
@@ -116,6 +117,8 @@ static enum err run_batch(struct writer *w, struct operation *batch)
 {
     bool has_success;
     readers_let_go(w->readers);
+    if (w->begin_hook)
+        w->begin_hook(w->before_commit_ctx);
     enum err lost = run_operations(w, batch, &has_success);
     if (!lost && has_success && w->before_commit)
         lost = w->before_commit(w->before_commit_ctx);
@@ -279,10 +282,11 @@ void writer_listen(struct writer *w, store_listener listener, void *ctx)
     (void)pthread_mutex_unlock(&w->mutex);
 }
 
-void writer_before_commit(struct writer *w, enum err (*fn)(void *ctx), void *ctx)
+void writer_before_commit(struct writer *w, void (*begin)(void *ctx), enum err (*end)(void *ctx), void *ctx)
 {
     (void)pthread_mutex_lock(&w->mutex);
-    w->before_commit = fn;
+    w->begin_hook = begin;
+    w->before_commit = end;
     w->before_commit_ctx = ctx;
     (void)pthread_mutex_unlock(&w->mutex);
 }

@@ -16,7 +16,7 @@ enum err writer_new(struct store *store, struct conn *conn, struct readers *read
 enum err writer_queue(struct writer *w, store_fn fn, void *arg, store_done_fn done,
                       void *done_ctx) MUST_CHECK;
 void writer_listen(struct writer *w, store_listener listener, void *ctx);
-void writer_before_commit(struct writer *w, enum err (*fn)(void *ctx), void *ctx);
+void writer_before_commit(struct writer *w, void (*begin)(void *ctx), enum err (*end)(void *ctx), void *ctx);
 void writer_stats(struct writer *w, struct store_stats *out); /* all but the size */
 /* Takes no more, runs what is queued, ends the thread. Reads go on until writer_free. */
 void writer_stop(struct writer *w);

@@ -63,9 +63,10 @@ static void flaky_listen(struct store *s, store_listener listener, void *ctx)
     store_of(s)->real->ops->listen(store_of(s)->real, listener, ctx);
 }
 
-static void flaky_before_commit(struct store *s, enum err (*fn)(void *ctx), void *ctx)
+static void flaky_before_commit(struct store *s, void (*begin)(void *ctx), enum err (*end)(void *ctx),
+                                void *ctx)
 {
-    store_of(s)->real->ops->before_commit(store_of(s)->real, fn, ctx);
+    store_of(s)->real->ops->before_commit(store_of(s)->real, begin, end, ctx);
 }
 
 static void flaky_stats(struct store *s, struct store_stats *out)
@@ -267,6 +268,18 @@ static enum err flaky_commit(struct blobs *b)
     return blobs_of(b)->real->ops->commit(blobs_of(b)->real);
 }
 
+static int64_t flaky_commit_begin(struct blobs *b)
+{
+    return blobs_of(b)->real->ops->commit_begin(blobs_of(b)->real);
+}
+
+static enum err flaky_commit_end(struct blobs *b, int64_t begun)
+{
+    if (fails(blobs_of(b)->flaky))
+        return ERR_STORAGE_FULL;
+    return blobs_of(b)->real->ops->commit_end(blobs_of(b)->real, begun);
+}
+
 static enum err flaky_collect(struct blobs *b, bool (*is_named)(void *ctx, int64_t id), void *ctx,
                               int64_t *out_removed)
 {
@@ -301,6 +314,8 @@ static const struct blob_ops blob_ops = {
     .read = flaky_blob_read,
     .remove = flaky_blob_remove,
     .commit = flaky_commit,
+    .commit_begin = flaky_commit_begin,
+    .commit_end = flaky_commit_end,
     .has_garbage = flaky_has_garbage,
     .collect = flaky_collect,
     .total_bytes = flaky_total_bytes,
