@@ -44,5 +44,9 @@ const char *layer_type_name(enum layer_type t);
  * U(-s, s), s = sqrt(6 / (fan_in + fan_out)); he_normal N(0, 2 / fan_in). Carried tensors start at 0 and are
  * not written here. */
 enum err arch_init_params(const struct arch *a, uint64_t seed, float *out_params) MUST_CHECK;
+/* The same for one parameter tensor, so that a large model need not be there as a whole. */
+void arch_init_tensor(const struct arch *a, uint64_t seed, size_t tensor, float *out_values);
+/* Whether all of it is zeros. */
+bool arch_begins_with_zeros(const struct arch *a, size_t tensor);
 
 #endif

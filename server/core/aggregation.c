@@ -225,21 +225,38 @@ enum err aggregation_run(struct core *c, const struct aggregation_input *in, str
     return mix(c, in, arena, out);
 }
 
-static enum err write_initial(struct model_writer *w, const struct tensor_table *table, const float *params)
+static enum err write_zeros(struct model_writer *w, const struct tensor_spec *spec)
 {
-    static const uint8_t zeros[4096];
+    static const float zeros[4096];
+    bool is_float = dtype_is_float(spec->dtype);
+    int64_t size = spec->num_elements * (int64_t)(is_float ? sizeof *zeros : dtype_size(spec->dtype));
     enum err e = ERR_OK;
-    for (size_t t = 0; t < table->count && !e; t++) {
-        const struct tensor_spec *spec = &table->items[t];
-        if (dtype_is_float(spec->dtype)) {
-            e = model_writer_params(w, params + spec->offset, (size_t)spec->num_elements);
-            continue;
-        }
-        int64_t size = spec->num_elements * (int64_t)dtype_size(spec->dtype);
-        for (int64_t at = 0; at < size && !e; at += (int64_t)sizeof zeros)
-            e = model_writer_carried(w, zeros,
-                                     size - at < (int64_t)sizeof zeros ? (size_t)(size - at) : sizeof zeros);
+    for (int64_t at = 0; at < size && !e; at += (int64_t)sizeof zeros) {
+        size_t n = size - at < (int64_t)sizeof zeros ? (size_t)(size - at) : sizeof zeros;
+        e = is_float ? model_writer_params(w, zeros, n / sizeof *zeros) : model_writer_carried(w, zeros, n);
     }
+    return e;
+}
+
+static enum err write_random(struct model_writer *w, const struct plan *plan, size_t tensor)
+{
+    size_t n = (size_t)plan->arch->tensors.items[tensor].num_elements;
+    float *values = malloc(n * sizeof *values);
+    if (!values)
+        return ERR_NO_MEMORY;
+    arch_init_tensor(plan->arch, (uint64_t)plan->spec.seed, tensor, values);
+    enum err e = model_writer_params(w, values, n);
+    free(values);
+    return e;
+}
+
+static enum err write_initial(struct model_writer *w, const struct plan *plan)
+{
+    const struct tensor_table *table = &plan->arch->tensors;
+    enum err e = ERR_OK;
+    for (size_t t = 0; t < table->count && !e; t++)
+        e = arch_begins_with_zeros(plan->arch, t) ? write_zeros(w, &table->items[t])
+                                                  : write_random(w, plan, t);
     return e;
 }
 
@@ -247,18 +264,13 @@ enum err aggregation_init_model(struct core *c, const struct plan *plan, struct 
 {
     struct model_writer writer = {0};
     struct model_file file;
-    const struct tensor_table *table = &plan->arch->tensors;
-    float *params = malloc((size_t)(table->num_params > 0 ? table->num_params : 1) * sizeof *params);
-    enum err e = params ? arch_init_params(plan->arch, (uint64_t)plan->spec.seed, params) : ERR_NO_MEMORY;
+    enum err e = model_writer_begin(&writer, c->blobs, &plan->arch->tensors);
     if (!e)
-        e = model_writer_begin(&writer, c->blobs, table);
-    if (!e)
-        e = write_initial(&writer, table, params);
+        e = write_initial(&writer, plan);
     if (!e)
         e = model_writer_end(&writer, &file);
     if (!e)
         result_model(out, &file);
     model_writer_release(&writer);
-    free(params);
     return e;
 }
