@@ -149,6 +149,8 @@ enum err agent_new(const struct agent_config *config, struct agent **out, struct
     if (!a)
         return fault_set(fault, ERR_NO_MEMORY, NULL, "not enough memory");
     a->config = *config;
+    if (!a->config.max_request_bytes)
+        a->config.max_request_bytes = DEFAULT_MAX_REQUEST;
     a->upload_ms = UPLOAD_MS_START;
     atomic_init(&a->stop_requested, false);
     enum err e = start_parts(a, fault);

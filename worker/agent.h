@@ -23,6 +23,7 @@ struct agent_config {
     const struct trainer_ops *ops;
     int threads;
     double slowdown;
+    size_t max_request_bytes;    /* a larger update goes in pieces; 0: DEFAULT_MAX_REQUEST */
     bool withholds_label_counts; /* the server is not told how many examples of which class a device has */
 };
 

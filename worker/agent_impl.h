@@ -104,6 +104,11 @@ enum err agent_send_leftovers(struct agent *a, struct fault *fault) MUST_CHECK;
  * outbox. */
 void agent_send(struct agent *a, struct report *report, bool is_stored, struct job *job);
 void agent_send_advance(struct agent *a, int64_t now_ns);
+/* Whether the report goes in pieces, and starting that. It stays as it is until `done`, which gets what the
+ * server said of the whole, or status 0 where the next start goes on from what the server has. */
+bool agent_upload_is_for(const struct agent *a, const struct report *r);
+enum err agent_upload_start(struct agent *a, const struct report *r, http_done_fn *done,
+                            void *ctx) MUST_CHECK;
 /* The task may be handed out again; the job is dropped. */
 void agent_send_release(struct agent *a, struct job *job);
 void agent_send_free(struct agent *a); /* after the loop is gone */

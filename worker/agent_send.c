@@ -241,6 +241,8 @@ static enum err call(struct agent *a, struct sending *s)
 {
     const struct report *r = &s->report;
     bool is_update = r->route == REPORT_UPDATE;
+    if (agent_upload_is_for(a, r))
+        return agent_upload_start(a, r, on_sent, s);
     char path[128], key[96], digest[CONTENT_DIGEST_SIZE];
     enum err e = digest_header(r, digest);
     if (e)

@@ -23,7 +23,7 @@ enum exit_code { EXIT_STOPPED = 0, EXIT_LOCAL = 1, EXIT_REFUSED = 2, EXIT_USAGE 
 struct options {
     const char *server, *enroll_token_file, *data, *devices, *state_dir, *name, *log_level, *log_format,
         *ca_file, *cert_file, *key_file;
-    int64_t threads;
+    int64_t threads, max_request;
     double slowdown;
     bool no_label_counts, help, version;
 };
@@ -51,6 +51,9 @@ static const struct option_row rows[] = {
         "play a machine that is slower by this factor (default: 1)", .min = 1, .max = 1e6),
     ROW("name", OPTION_STRING, name, "NAME", "what the server calls this worker (default: the host's name)",
         .env = NULL),
+    ROW("max-request", OPTION_INT, max_request, "BYTES",
+        "send a larger update in pieces, which survive a broken link (default: 67108864)", .min = 1,
+        .max = LIMIT_MODEL_BYTES),
     ROW("no-label-counts", OPTION_FLAG, no_label_counts, NULL,
         "do not tell the server how many training examples of each class a device has", .env = NULL),
     ROW("cacert", OPTION_STRING, ca_file, "FILE", "PEM file with the certificates to trust for https",
@@ -188,6 +191,7 @@ static enum err make_parts(const struct options *o, struct parts *p, struct faul
                                         .ops = &trainer_local,
                                         .threads = (int)o->threads,
                                         .slowdown = o->slowdown,
+                                        .max_request_bytes = (size_t)o->max_request,
                                         .withholds_label_counts = o->no_label_counts};
     return agent_new(&config, &p->agent, fault);
 }

@@ -53,6 +53,8 @@
 #define LIMIT_WRITER_BATCH       256 /* operations of one metadata transaction */
 #define LIMIT_WRITER_QUEUE       100000
 #define LIMIT_TOPICS             (64 * MIB) /* texts of the notifications of one transaction */
+#define DEFAULT_MAX_REQUEST      (64 * MIB) /* a larger update goes in pieces */
+#define UPLOAD_PIECE             (16 * MIB) /* bytes of a piece */
 #define LIMIT_BLOB_BYTES         ((int64_t)32 * 1024 * 1024 * 1024) /* one blob */
 
 #endif

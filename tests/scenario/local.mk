@@ -11,6 +11,7 @@ scenario_tests = \
 	tests/scenario/test_login_link.py \
 	tests/scenario/test_start.py \
 	tests/scenario/test_tls.py \
+	tests/scenario/test_uploads.py \
 	tests/scenario/test_cli.py \
 	tests/scenario/test_data.py \
 	tests/scenario/test_examples.py \

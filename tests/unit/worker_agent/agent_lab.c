@@ -236,6 +236,7 @@ void lab_start(struct agent_lab *lab)
                                         .ops = &fake_trainer,
                                         .threads = 2,
                                         .slowdown = 1,
+                                        .max_request_bytes = lab->max_request_bytes,
                                         .withholds_label_counts = lab->withholds_label_counts};
     ck_assert_msg(agent_new(&config, &lab->agent, &fault) == ERR_OK, "%s", fault.detail);
     ck_assert_int_eq(pthread_create(&lab->thread, NULL, run, lab), 0);

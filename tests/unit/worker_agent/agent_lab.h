@@ -37,7 +37,8 @@ struct agent_lab {
     enum err result; /* of agent_run, after lab_join */
     struct fault fault;
     double heartbeat_s;
-    bool withholds_label_counts; /* as in agent_config; before lab_start */
+    size_t max_request_bytes;    /* as in agent_config; before lab_start */
+    bool withholds_label_counts; /* the same */
     int updates_unauthorized;    /* the first so many get 401, none of them before all have come */
 
     pthread_mutex_t lock;

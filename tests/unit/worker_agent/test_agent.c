@@ -68,6 +68,57 @@ START_TEST(an_update_is_sent_again_until_there_is_a_receipt)
 }
 END_TEST
 
+#define UPLOADS     "/api/v1/tasks/" LAB_TASK("001") "/uploads"
+#define UPLOAD_ID   "0123456789abcdef0123456789abcdef"
+#define UPLOAD_MADE "{\"upload_id\": \"" UPLOAD_ID "\"}"
+
+/* Whatever a piece comes to, short of a word on the update itself: what the server has is asked anew. */
+START_TEST(a_large_update_goes_in_pieces_until_there_is_a_receipt)
+{
+    struct agent_lab lab;
+    lab_init(&lab);
+    lab.max_request_bytes = 1000;
+    for (int i = 0; i < 4; i++)
+        lab_rule(&lab, "POST " UPLOADS "?attempt=1 ", 201, UPLOAD_MADE);
+    lab_rule(&lab, "PATCH " UPLOADS "/" UPLOAD_ID, RULE_CLOSE, "");
+    lab_rule(&lab, "PATCH " UPLOADS "/" UPLOAD_ID, 507, "{\"code\": \"storage_full\"}");
+    lab_rule(&lab, "PATCH " UPLOADS "/" UPLOAD_ID, 404, "{\"code\": \"not_found\"}");
+    lab_tasks(&lab, "001");
+    lab_start(&lab);
+    for (int i = 0; i < 4; i++) {
+        const struct stub_request *r = lab_wait(&lab, "PATCH " UPLOADS "/" UPLOAD_ID, i);
+        ck_assert(stub_has_header(r, "Upload-Offset: 0"));
+        ck_assert(stub_has_header(r, "Content-Type: " MEDIA_PART));
+        ck_assert_uint_eq(r->body_size, 1000);
+    }
+    const struct stub_request *begun = lab_wait(&lab, "POST " UPLOADS, 0);
+    ck_assert_ptr_nonnull(strcasestr(begun->head, "upload-length: "));
+    ck_assert_ptr_nonnull(strcasestr(begun->head, "repr-digest: sha-256=:"));
+    ck_assert_int_eq(lab_stop(&lab), ERR_OK);
+    ck_assert_uint_eq(lab_reports_on_disk(&lab), 0);
+    ck_assert_int_eq(lab_count(&lab, "PATCH "), 4);
+    ck_assert_int_eq(lab_count(&lab, LAB_UPDATE), 0);
+    lab_release(&lab);
+}
+END_TEST
+
+START_TEST(a_large_update_that_is_refused_is_reported_as_a_failure)
+{
+    struct agent_lab lab;
+    lab_init(&lab);
+    lab.max_request_bytes = 1000;
+    lab_rule(&lab, "POST " UPLOADS, 201, UPLOAD_MADE);
+    lab_rule(&lab, "PATCH " UPLOADS, 422, "{\"code\": \"non_finite\", \"detail\": \"0.weight\"}");
+    lab_tasks(&lab, "001");
+    lab_start(&lab);
+    json_t *body = lab_body_of(lab_wait(&lab, "POST /api/v1/tasks/" LAB_TASK("001") "/fail", 0));
+    ck_assert_str_eq(json_string_value(json_object_get(body, "code")), "non_finite");
+    json_decref(body);
+    ck_assert_int_eq(lab_stop(&lab), ERR_OK);
+    lab_release(&lab);
+}
+END_TEST
+
 START_TEST(a_refused_update_is_reported_as_a_failure)
 {
     struct agent_lab lab;
@@ -377,6 +428,8 @@ int main(void)
     const TTest *const tests[] = {one_download_for_all_devices_of_a_round,
                                   claims_say_what_is_held,
                                   an_update_is_sent_again_until_there_is_a_receipt,
+                                  a_large_update_goes_in_pieces_until_there_is_a_receipt,
+                                  a_large_update_that_is_refused_is_reported_as_a_failure,
                                   a_refused_update_is_reported_as_a_failure,
                                   a_page_from_on_the_way_ends_nothing,
                                   a_report_that_stays_does_not_hold_back_the_claims,
