@@ -6,6 +6,8 @@
 #include "server/api/handlers.h"
 #include "server/api/models.h"
 
+#define CHECK_EVERY (8 * MIB) /* a download may last for hours: the caller's token may end meanwhile */
+
 struct weights_look {
     struct reading r; /* first: model_of_path takes it */
     struct model_row model;
@@ -53,17 +55,34 @@ static enum err read_weights(struct store_txn *txn, void *arg)
 struct blob_reader {
     struct api *api;
     int64_t blob_id;
-    uint64_t size, sent;
+    uint64_t size, sent, checked; /* checked: the offset at which the token was looked at */
+    const struct caller *caller;  /* the request's */
     char run_id[ID_SIZE];
     int64_t version;
     char worker_token[ID_SIZE]; /* who downloads, if a device does: it counts for the round; else "" */
 };
+
+static enum err check_caller(struct store_txn *txn, void *arg)
+{
+    const struct blob_reader *b = arg;
+    struct arena arena = ARENA_INIT(64 * KIB);
+    struct fault ignored = FAULT_NONE;
+    enum err e = caller_check(b->api, txn, b->caller, &arena, &ignored);
+    arena_release(&arena);
+    return e;
+}
 
 static enum err pull(void *ctx, uint64_t offset, void *buf, size_t n, size_t *out_n)
 {
     struct blob_reader *b = ctx;
     struct blobs *blobs = b->api->blobs;
     uint64_t left = b->size - offset;
+    if (offset >= b->checked + CHECK_EVERY) {
+        enum err e = b->api->store->ops->read(b->api->store, check_caller, b);
+        if (e != ERR_OK)
+            return e;
+        b->checked = offset;
+    }
     *out_n = left < n ? (size_t)left : n;
     b->sent += *out_n;
     return blobs->ops->read(blobs, b->blob_id, (int64_t)offset, buf, *out_n);
@@ -98,6 +117,7 @@ static enum err send_weights(struct api *api, struct request *rq, const struct m
     if (!b)
         return ERR_NO_MEMORY;
     b->api = api;
+    b->caller = c;
     b->blob_id = m->blob_id;
     b->size = (uint64_t)m->size_bytes;
     b->version = m->version;

@@ -1,6 +1,7 @@
 /* A token that ends takes effect at once: on who waits, on who listens, and on what is under way. */
 #include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
 #include "tests/api/lab.h"
 
 static void await_waiters(const struct lab *lab, int wanted)
@@ -58,6 +59,26 @@ static const char *token_of(const struct lab *lab, const char *key, const char *
 static void revoke_token(const struct lab *lab, const char *id)
 {
     lab_done(lab, lab->admin, "DELETE", path_of("/api/v1/tokens/%s", id), NULL);
+}
+
+#define LARGE_PARAMS 8000000 /* more bytes than sockets hold on their way */
+
+static void large_file(struct buf *out)
+{
+    const char *header = path_of("{\"w\":{\"dtype\":\"F32\",\"shape\":[%d],\"data_offsets\":[0,%d]}}",
+                                 LARGE_PARAMS, LARGE_PARAMS * 4);
+    uint64_t len = strlen(header);
+    uint8_t size[8];
+    static const char zeros[MIB];
+    for (size_t i = 0; i < sizeof size; i++)
+        size[i] = (uint8_t)(len >> (8 * i));
+    buf_init(out, 64 * MIB);
+    ck_assert_int_eq(buf_append(out, size, sizeof size), ERR_OK);
+    ck_assert_int_eq(buf_append(out, header, len), ERR_OK);
+    for (size_t left = LARGE_PARAMS * 4, n; left > 0; left -= n) {
+        n = left < sizeof zeros ? left : sizeof zeros;
+        ck_assert_int_eq(buf_append(out, zeros, n), ERR_OK);
+    }
 }
 
 /* ---- who waits ---- */
@@ -230,6 +251,44 @@ START_TEST(test_a_stream_ends_with_its_secret)
 }
 END_TEST
 
+/* ---- who downloads ---- */
+
+START_TEST(test_a_download_ends_with_its_token)
+{
+    struct lab lab;
+    struct http_client c;
+    struct http_answer a;
+    static char piece[256 * KIB];
+    struct buf file;
+    size_t total = 0;
+    lab_open(&lab);
+    json_t *run =
+        lab_ok(&lab, lab.runner, "POST", "/api/v1/runs",
+               path_of("{\"num_rounds\":1,\"autostart\":false,\"training\":{\"learning_rate\":1},"
+                       "\"model\":{\"tensors\":[{\"name\":\"w\",\"shape\":[%d],\"dtype\":\"F32\"}]}}",
+                       LARGE_PARAMS));
+    const char *path = path_of("/api/v1/runs/%s/models/0/weights", text_at(run, "id"));
+    large_file(&file);
+    a = lab_put(&lab, lab.runner, path, NULL, &file);
+    json_decref(answer_json(&a, 200));
+    json_t *token = lab_ok(&lab, lab.admin, "POST", "/api/v1/tokens", "{\"name\":\"t\",\"role\":\"viewer\"}");
+    ck_assert(http_client_open(&c, lab.port));
+    ck_assert(http_client_print(&c, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", path,
+                                text_at(token, "token")));
+    ck_assert(http_client_read_head(&c, &a));
+    ck_assert_int_eq(a.status, 200);
+    revoke_token(&lab, text_at(token, "id"));
+    for (ssize_t n; (n = recv(c.fd, piece, sizeof piece, 0)) > 0;)
+        total += (size_t)n;
+    ck_assert_uint_lt(total, file.len - c.end);
+    http_client_close(&c);
+    buf_release(&file);
+    json_decref(token);
+    json_decref(run);
+    lab_close(&lab);
+}
+END_TEST
+
 /* ---- what is under way ---- */
 
 struct upload {
@@ -350,6 +409,7 @@ int main(void)
                                   test_a_wait_ends_when_its_token_expires,
                                   test_a_quiet_stream_ends_with_its_token,
                                   test_a_stream_ends_with_its_secret,
+                                  test_a_download_ends_with_its_token,
                                   test_an_upload_of_a_token_that_ended_is_not_accepted,
                                   test_a_change_of_a_token_that_ended_is_not_made};
     return unit_run("api_revocation", tests, sizeof tests / sizeof tests[0]);
