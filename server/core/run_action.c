@@ -81,7 +81,7 @@ enum err op_run_action(struct store_txn *txn, void *arg)
     struct op_run_action *a = arg;
     struct work w = work_begin(txn, &a->base);
     enum err e = run_load(&w, a->run_id, &a->out);
-    enum run_status before = a->out.status;
+    int64_t before = a->out.status;
     if (!e)
         e = actions[a->action](&w, &a->out);
     /* Looking for a round that is not there is no fault of the caller's. */
