@@ -53,7 +53,7 @@ struct run {
     FILE *answers;
     struct histogram latencies;
     uint64_t statuses[NUM_STATUSES];
-    int64_t first_ns, last_ns; /* when answers came */
+    int64_t first_ns, last_ns; /* when answers came: the first with a body, the last */
 };
 
 static _Noreturn void fail(const char *what)
@@ -132,7 +132,7 @@ static void done(void *ctx, size_t connection, const struct load_answer *answer)
 {
     struct run *run = ctx;
     run->last_ns = mono_ns();
-    if (!run->first_ns)
+    if (!run->first_ns && answer->content_size)
         run->first_ns = run->last_ns;
     histogram_add(&run->latencies, answer->latency_ns);
     run->statuses[answer->status < NUM_STATUSES ? answer->status : NUM_STATUSES - 1]++;

@@ -141,6 +141,11 @@ def gets(report, is_short):
 RESOURCES = {"threads": 4, "cpus": 8, "memory_bytes": 16777216000, "slowdown": 1.0}
 
 
+def compact(value):
+    """As our workers write it."""
+    return json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+
 def beats(load_lab, workers, tasks_each):
     """A heartbeat of 1 KB for each worker: what a worker of ours says, and its load in as many words as it takes."""
     requests = []
@@ -150,10 +155,10 @@ def beats(load_lab, workers, tasks_each):
         assert len(tasks) == tasks_each, tasks
         body = {"resources": dict(RESOURCES, processes=[]),
                 "tasks": [{"task_id": t["task_id"], "steps_done": 7, "train_loss": 0.4375} for t in tasks]}
-        while len(json.dumps(body)) < 1024 - 60:
+        while len(compact(body)) < 1024 - 80:
             n = len(body["resources"]["processes"])
-            body["resources"]["processes"].append({"name": "trainer-%d" % n, "cpu": 0.97, "memory_bytes": 104857600 + n})
-        text = json.dumps(body)
+            body["resources"]["processes"].append({"name": "trainer-%d" % n, "cpu": 0.75, "memory_bytes": 104857600 + n})
+        text = compact(body)
         requests.append(("POST", "/api/v1/workers/%s/heartbeat" % worker, token, (text + " " * (1024 - len(text))).encode()))
     return load_lab.requests("beats", requests)
 

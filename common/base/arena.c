@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_BLOCK   ((size_t)4096)
+#define FIRST_BLOCK   ((size_t)2048) /* what a parked request needs: there are thousands */
 #define LARGEST_BLOCK ((size_t)65536)
 #define PRINTF_ONCE   256 /* bytes: shorter texts are formatted once only */
 

@@ -6,6 +6,7 @@
 #include "common/json/json_num.h"
 #include "common/json/json_spec.h"
 #include "server/api/alone.h"
+#include "server/api/beat_scan.h"
 #include "server/api/caller.h"
 #include "server/api/device_json.h"
 #include "server/api/fields.h"
@@ -17,8 +18,9 @@
 struct task_progress {
     const char *task_id;
     int64_t steps_done;
-    json_t *train_loss; /* NULL: not known */
+    json_t *train_loss;
     double loss;
+    bool has_loss;
 };
 
 /* One report being answered; the head is what reads take. */
@@ -30,6 +32,8 @@ struct beat {
     struct task_progress *tasks;
     size_t num_tasks;
     json_t *directives;
+    const struct beat_scan *scanned; /* the body, where it was so plain that nothing had to be parsed */
+    bool must_parse;                 /* its resources are others than those that are known */
 };
 
 struct beat_body {
@@ -58,7 +62,8 @@ static enum err read_progress(const json_t *json, const struct json_field *field
     enum err e = json_spec_parse(json, fields, n, JSON_REFUSE_UNKNOWN, prefix, arena, out, fault);
     if (e != ERR_OK)
         return e;
-    if (out->train_loss && json_num_read(out->train_loss, &out->loss) != ERR_OK) {
+    out->has_loss = out->train_loss != NULL;
+    if (out->has_loss && json_num_read(out->train_loss, &out->loss) != ERR_OK) {
         char field[60];
         (void)snprintf(field, sizeof field, "%strain_loss", prefix);
         return fault_set(fault, ERR_INVALID_FIELD, field, "It must be a number, or \"NaN\" or \"Infinity\".");
@@ -102,16 +107,45 @@ static enum err read_resources(struct beat *b, const json_t *resources, struct f
 static enum err read_body(struct beat *b, struct fault *fault)
 {
     struct beat_body body = {0};
+    b->scanned = NULL;
+    enum err e = request_json_parse(b->r.rq, fault);
     const json_t *json = request_json(b->r.rq);
-    if (!json)
-        return ERR_OK;
+    if (e != ERR_OK || !json)
+        return e;
     /* A device of its own reports no resources: its row has no place for them. */
     size_t n = b->worker_id[0] ? 2 : 1;
-    enum err e = json_spec_parse(json, worker_fields, n, JSON_REFUSE_UNKNOWN, "", b->r.arena, &body, fault);
+    e = json_spec_parse(json, worker_fields, n, JSON_REFUSE_UNKNOWN, "", b->r.arena, &body, fault);
     if (e != ERR_OK)
         return e;
     e = read_resources(b, body.resources, fault);
     return e == ERR_OK ? read_tasks(b, body.tasks, fault) : e;
+}
+
+/* ERR_INVALID_FIELD: it is for the parser. */
+static enum err scan_body(struct beat *b)
+{
+    size_t n;
+    const char *text = request_body(b->r.rq, &n);
+    struct beat_scan *scan = arena_alloc(b->r.arena, sizeof *scan);
+    if (!scan)
+        return ERR_NO_MEMORY;
+    if (!beat_scan(text, n, scan) || (scan->resources && !b->worker_id[0]))
+        return ERR_INVALID_FIELD;
+    b->scanned = scan;
+    b->num_tasks = scan->num_tasks;
+    b->tasks = arena_calloc(b->r.arena, b->num_tasks, sizeof *b->tasks);
+    for (size_t i = 0; b->tasks && i < b->num_tasks; i++) {
+        const struct beat_task *t = &scan->tasks[i];
+        b->tasks[i] = (struct task_progress){
+            .task_id = t->id, .steps_done = t->steps_done, .loss = t->train_loss, .has_loss = t->has_loss};
+    }
+    return b->tasks ? ERR_OK : ERR_NO_MEMORY;
+}
+
+static enum err take_body(struct beat *b, struct fault *fault)
+{
+    enum err e = scan_body(b);
+    return e == ERR_INVALID_FIELD ? read_body(b, fault) : e;
 }
 
 static enum err add_directive(struct beat *b, enum directive directive, const char *task_id)
@@ -130,7 +164,7 @@ static enum err answer_tasks(struct beat *b, struct store_txn *txn)
             core_progress_set(b->r.api->core, t->task_id,
                               &(struct progress){.steps_done = t->steps_done,
                                                  .train_loss = t->loss,
-                                                 .has_loss = t->train_loss != NULL});
+                                                 .has_loss = t->has_loss});
         if (d != DIRECTIVE_NONE && add_directive(b, d, t->task_id) != ERR_OK)
             return ERR_NO_MEMORY;
     }
@@ -175,6 +209,13 @@ static void write_resources(const struct beat *b)
 
 /* ---- handlers ---- */
 
+/* The text that is kept, letter by letter: what our workers send. */
+static bool is_known(const struct beat_scan *scan, const char *resources)
+{
+    return strlen(resources) == scan->resources_size &&
+           memcmp(resources, scan->resources, scan->resources_size) == 0;
+}
+
 static enum err read_worker_beat(struct store_txn *txn, void *arg)
 {
     struct beat *b = arg;
@@ -182,6 +223,10 @@ static enum err read_worker_beat(struct store_txn *txn, void *arg)
     enum err e = worker_of_path(&b->r, txn, &row);
     if (e != ERR_OK)
         return e;
+    if (b->scanned && b->scanned->resources && !is_known(b->scanned, row.resources)) {
+        b->must_parse = true;
+        return ERR_OK;
+    }
     b->resources_changed = b->resources && strcmp(b->resources, row.resources) != 0;
     core_seen(b->r.api->core, b->worker_id, "");
     return answer_tasks(b, txn);
@@ -193,8 +238,10 @@ enum err api_worker_heartbeat(void *ctx, struct request *rq, struct fault *fault
     struct beat b = beat_new(api, rq, fault);
     enum err e = api_path_id(rq, "worker", &b.worker_id, fault);
     if (e == ERR_OK)
-        e = read_body(&b, fault);
+        e = take_body(&b, fault);
     if (e == ERR_OK)
+        e = api->store->ops->read(api->store, read_worker_beat, &b);
+    if (e == ERR_OK && b.must_parse && (e = read_body(&b, fault)) == ERR_OK)
         e = api->store->ops->read(api->store, read_worker_beat, &b);
     if (e == ERR_OK && b.resources_changed)
         write_resources(&b);
@@ -218,7 +265,7 @@ enum err api_device_heartbeat(void *ctx, struct request *rq, struct fault *fault
     struct beat b = beat_new(api, rq, fault);
     enum err e = api_path_id(rq, "device", &b.device_id, fault);
     if (e == ERR_OK)
-        e = read_body(&b, fault);
+        e = take_body(&b, fault);
     if (e == ERR_OK)
         e = api->store->ops->read(api->store, read_device_beat, &b);
     return reply_beat(&b, e, fault);

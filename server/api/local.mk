@@ -9,6 +9,7 @@ libfedlane_api_a_SOURCES = \
 	server/api/audit.c server/api/audit.h \
 	server/api/auth_limit.c server/api/auth_limit.h \
 	server/api/auth.c \
+	server/api/beat_scan.c server/api/beat_scan.h \
 	server/api/caller.h \
 	server/api/canonical.c \
 	server/api/canonical.h \

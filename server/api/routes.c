@@ -46,6 +46,7 @@
 #define AUDITED    .is_audited = true
 #define OPTIONAL   .body_is_optional = true
 #define FLEET      .body_limit = LIMIT_FLEET_BODY
+#define ITSELF     .parses_itself = true
 
 const struct route api_routes[] = {
     GET("page", "/", NOBODY, api_page, .ignores_unknown = true),
@@ -70,7 +71,8 @@ const struct route api_routes[] = {
     GET("worker_list", V1 "/workers", READER, api_worker_list, .query = PAGED),
     GET("worker_get", V1 "/workers/{worker}", READER | WORKER, api_worker_get, .query = NULL),
     DELETE("worker_revoke", V1 "/workers/{worker}", ADMIN, api_worker_revoke, AUDITED),
-    POST("worker_heartbeat", V1 "/workers/{worker}/heartbeat", WORKER, api_worker_heartbeat, OPTIONAL, FLEET),
+    POST("worker_heartbeat", V1 "/workers/{worker}/heartbeat", WORKER, api_worker_heartbeat, OPTIONAL, FLEET,
+         ITSELF),
     POST("worker_claim", V1 "/workers/{worker}/tasks:claim", WORKER, api_worker_claim, OPTIONAL, FLEET,
          .query = NAMES("wait"), .max_wait_s = LIMIT_WAIT_S),
 
@@ -82,7 +84,8 @@ const struct route api_routes[] = {
         .query = NAMES("limit", "cursor", "run", "type")),
     PATCH("device_patch", V1 "/devices/{device}", WORKER, api_device_patch, AUDITED),
     DELETE("device_revoke", V1 "/devices/{device}", ADMIN, api_device_revoke, AUDITED),
-    POST("device_heartbeat", V1 "/devices/{device}/heartbeat", WORKER, api_device_heartbeat, OPTIONAL),
+    POST("device_heartbeat", V1 "/devices/{device}/heartbeat", WORKER, api_device_heartbeat, OPTIONAL,
+         ITSELF),
     POST("device_claim", V1 "/devices/{device}/tasks:claim", WORKER, api_device_claim, OPTIONAL,
          .query = NAMES("wait"), .max_wait_s = LIMIT_WAIT_S),
 

@@ -132,10 +132,17 @@ enum err body_write(struct request *rq, const char *bytes, size_t n, size_t *out
     return e;
 }
 
+enum err request_json_parse(struct request *rq, struct fault *fault)
+{
+    if (rq->json || !rq->body.len)
+        return ERR_OK;
+    return json_text_parse(rq->body.data, rq->body.len, &rq->json, fault);
+}
+
 static enum err json_read(struct request *rq, struct fault *fault)
 {
     if (rq->body.len)
-        return json_text_parse(rq->body.data, rq->body.len, &rq->json, fault);
+        return rq->match.route->parses_itself ? ERR_OK : request_json_parse(rq, fault);
     if (rq->match.route->body_is_optional)
         return ERR_OK;
     return fault_set(fault, ERR_MALFORMED_JSON, NULL, "the body is empty; this route takes a JSON object");

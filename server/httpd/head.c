@@ -118,9 +118,11 @@ static enum MHD_Result query_visit(void *cls, enum MHD_ValueKind kind, const cha
 static enum err query_read(struct request *rq, struct fault *fault)
 {
     struct query_reading reading = {.rq = rq, .fault = fault};
-    if (MHD_get_connection_values(rq->mhd, MHD_GET_ARGUMENT_KIND, NULL, NULL) == 0)
+    int given = MHD_get_connection_values(rq->mhd, MHD_GET_ARGUMENT_KIND, NULL, NULL);
+    if (given <= 0)
         return ERR_OK;
-    rq->query = arena_calloc(&rq->arena, LIMIT_QUERY_PARAMS, sizeof *rq->query);
+    size_t room = given < LIMIT_QUERY_PARAMS ? (size_t)given : LIMIT_QUERY_PARAMS;
+    rq->query = arena_calloc(&rq->arena, room, sizeof *rq->query);
     if (!rq->query)
         return reply_no_memory(fault);
     (void)MHD_get_connection_values(rq->mhd, MHD_GET_ARGUMENT_KIND, query_visit, &reading);

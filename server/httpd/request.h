@@ -54,6 +54,8 @@ bool request_client_gone(const struct request *rq);
 
 /* The parsed JSON; borrowed; NULL when the route has no JSON body or an optional one was left out. */
 const json_t *request_json(const struct request *rq);
+/* Parses it on a route that parses_itself; ERR_MALFORMED_JSON says where. Again: nothing. */
+enum err request_json_parse(struct request *rq, struct fault *fault) MUST_CHECK;
 /* The JSON text as received; "" and 0 without one. */
 const char *request_body(const struct request *rq, size_t *out_len);
 /* SHA-256 of the received body in hex; also of an empty one. Of a stream: only in the handler and later. */

@@ -53,6 +53,7 @@ struct route {
     uint32_t roles; /* a bit mask that only the authenticate hook reads */
     enum body_kind body;
     bool body_is_optional; /* BODY_JSON: an empty body is fine, request_json() is then NULL */
+    bool parses_itself;    /* BODY_JSON: the handler reads the text, or calls request_json_parse() */
     uint64_t body_limit;   /* bytes; 0 is LIMIT_JSON_BODY with BODY_JSON, LIMIT_MODEL_BYTES + header with
                               BODY_STREAM */
     const char *const *media_types; /* accepted Content-Types, NULL-ended; NULL: application/json with

@@ -20,6 +20,7 @@ API_TESTS = \
 	tests/bin/test_api_sparkline \
 	tests/bin/test_lttb \
 	tests/bin/test_auth_limit \
+	tests/bin/test_beat_scan \
 	tests/bin/test_options \
 	tests/bin/test_data_dir
 check_PROGRAMS += $(API_TESTS)
@@ -107,6 +108,10 @@ tests_bin_test_api_sparkline_LDADD = $(API_TEST_LIBS)
 tests_bin_test_lttb_SOURCES = tests/unit/api/test_lttb.c tests/support/unit.h
 tests_bin_test_lttb_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_lttb_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_beat_scan_SOURCES = tests/unit/api/test_beat_scan.c tests/support/unit.h
+tests_bin_test_beat_scan_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_beat_scan_LDADD = $(API_TEST_LIBS)
 
 tests_bin_test_auth_limit_SOURCES = tests/unit/api/test_auth_limit.c tests/support/unit.h
 tests_bin_test_auth_limit_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
