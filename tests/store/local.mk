@@ -53,7 +53,8 @@ tests_bin_test_store_kill_SOURCES = tests/store/test_kill.c
 tests_bin_test_store_kill_CFLAGS = $(STORE_TEST_CFLAGS)
 tests_bin_test_store_kill_LDADD = $(STORE_TEST_LIBS)
 
-tests_bin_test_store_migrate_SOURCES = tests/store/test_migrate.c
+tests_bin_test_store_migrate_SOURCES = tests/store/test_migrate.c tests/store/fault_vfs.c tests/store/fault_vfs.h \
+	tests/store/shim_vfs.c tests/store/shim_vfs.h
 tests_bin_test_store_migrate_CFLAGS = $(STORE_TEST_CFLAGS)
 tests_bin_test_store_migrate_LDADD = $(STORE_TEST_LIBS)
 

@@ -1,11 +1,14 @@
 /* Migrations: all of one or nothing, and a file that they do not fit stays as it was. */
 #include <fcntl.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "server/store/sqlite/migrate.h"
 #include "server/store/sqlite/sql.h"
+#include "tests/store/fault_vfs.h"
 #include "tests/store/support.h"
 #include "tests/support/unit.h"
 
@@ -127,6 +130,101 @@ START_TEST(a_database_that_does_not_fit_is_refused)
 }
 END_TEST
 
+/* What a database of each version holds. */
+static char whole[4][8192];
+
+static void note_versions(const char *dir)
+{
+    struct fault fault = FAULT_NONE;
+    for (size_t n = 1; n <= 3; n++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "version%zu", n);
+        const char *path = path_in(dir, name);
+        ck_err(migrate_file(path, three, n, &fault), ERR_OK);
+        (void)snprintf(whole[n], sizeof whole[n], "%s", contents(path));
+    }
+}
+
+static size_t version_of(const char *path)
+{
+    const char *found = contents(path);
+    for (size_t n = 1; n <= 3; n++)
+        if (strcmp(found, whole[n]) == 0)
+            return n;
+    ck_abort_msg("a migration was half applied:\n%s", found);
+}
+
+START_TEST(a_disk_that_fails_leaves_a_whole_version)
+{
+    fault_vfs_install();
+    const char *dir = make_dir(), *path = path_in(dir, "db");
+    bool was_hit = true, was_refused = false;
+    note_versions(dir);
+    for (int n = 0; was_hit; n++) {
+        struct fault fault = FAULT_NONE;
+        (void)unlink(path);
+        ck_err(migrate_file(path, three, 1, &fault), ERR_OK);
+        fault_vfs_arm(n % 2 ? DISK_FULL : DISK_BROKEN, n / 2, n % 3 ? 1 : 1000000);
+        enum err e = migrate_file(path, three, 3, &fault);
+        was_hit = fault_vfs_disarm();
+        ck_assert_msg(!e || strstr(fault.detail, path), "%s", fault.detail);
+        was_refused = was_refused || e;
+        ck_assert(e || version_of(path) == 3);
+        (void)version_of(path);
+        ck_err(migrate_file(path, three, 3, &fault), ERR_OK);
+        ck_assert_uint_eq(version_of(path), 3);
+    }
+    ck_assert(was_refused);
+    remove_dir(dir);
+}
+END_TEST
+
+static int steps_left;
+static int die_at_step(void *ctx)
+{
+    (void)ctx;
+    return steps_left-- > 0 ? 0 : raise(SIGKILL);
+}
+
+/* Ends with SIGKILL after so many steps of SQLite's machine. */
+static void upgrade_and_die(const char *path, int steps)
+{
+    struct fault fault = FAULT_NONE;
+    sqlite3 *db = NULL;
+    if (db_open(path, "PRAGMA foreign_keys = ON;", &db, &fault) != ERR_OK)
+        _exit(1);
+    steps_left = steps;
+    sqlite3_progress_handler(db, 1, die_at_step, NULL);
+    if (migrate(db, path, APP, three, 3, &fault) != ERR_OK)
+        _exit(1);
+    _exit(0);
+}
+
+START_TEST(a_kill_leaves_a_whole_version)
+{
+    const char *dir = make_dir(), *path = path_in(dir, "db");
+    size_t num_killed = 0;
+    note_versions(dir);
+    for (int steps = 0, status = -1; status != 0; steps += 23) {
+        struct fault fault = FAULT_NONE;
+        (void)unlink(path);
+        ck_err(migrate_file(path, three, 1, &fault), ERR_OK);
+        pid_t child = fork();
+        ck_assert_int_ge(child, 0);
+        if (child == 0)
+            upgrade_and_die(path, steps);
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert(status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
+        num_killed += status != 0;
+        (void)version_of(path);
+        ck_err(migrate_file(path, three, 3, &fault), ERR_OK);
+        ck_assert_uint_eq(version_of(path), 3);
+    }
+    ck_assert_uint_gt(num_killed, 5);
+    remove_dir(dir);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("store migrate");
@@ -135,5 +233,7 @@ int main(void)
     tcase_add_test(tc, an_upgraded_database_is_as_a_fresh_one);
     tcase_add_test(tc, a_migration_that_fails_leaves_nothing);
     tcase_add_test(tc, a_database_that_does_not_fit_is_refused);
+    tcase_add_test(tc, a_disk_that_fails_leaves_a_whole_version);
+    tcase_add_test(tc, a_kill_leaves_a_whole_version);
     return run_suite(s);
 }
