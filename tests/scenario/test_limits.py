@@ -2,6 +2,7 @@
 """Beyond each limit of common/base/limits.h comes the documented answer, and the server goes on. docs/operations.md lists
 them all, as they are."""
 import contextlib
+import glob
 import os
 import re
 import socket
@@ -51,6 +52,13 @@ def test_the_table_is_true(lab):
     for name, (_, beyond) in documented.items():
         for status, code in re.findall(r"(\d{3}) (\w+_\w+|unavailable|conflict)", beyond):
             assert (int(status), code) in known, (name, beyond)
+
+
+def test_the_promises_name_what_exists(lab):
+    named = set(re.findall(r"`((?:server|common|worker|tests|web)/[\w/.*]*)`", read("docs/security.md") + read("docs/operations.md")))
+    assert len(named) > 30, named
+    for path in sorted(named):
+        assert glob.glob(os.path.join(harness.SRC, path)), path
 
 
 def refused(lab, reply, limit, status, code, field=None):
