@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "common/base/atomic_file.h"
 #include "common/base/log.h"
 #include "common/crypto/token.h"
 #include "server/core/ops.h"
@@ -25,7 +26,8 @@ static enum err join(const char *dir, const char *name, char out[MAX_PATH], stru
 static enum err make_dir(const char *dir, struct fault *fault)
 {
     struct stat st;
-    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+    bool is_new = mkdir(dir, 0700) == 0;
+    if (!is_new && errno != EEXIST)
         return fault_set(
             fault, ERR_IO, NULL,
             "Cannot make the data directory %.200s: %s. Make it by hand, or choose another with --data-dir.",
@@ -39,6 +41,9 @@ static enum err make_dir(const char *dir, struct fault *fault)
             "Cannot write in the data directory %.200s: %s. Change its owner or mode, or choose another with "
             "--data-dir.",
             dir, strerror(errno));
+    struct fault not_synced = FAULT_NONE;
+    if (is_new && name_sync(dir, &not_synced) != ERR_OK)
+        log_warning("server", "a power cut may take the new data directory away: %s", not_synced.detail);
     return ERR_OK;
 }
 

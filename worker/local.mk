@@ -7,7 +7,6 @@ libfedlane_worker_a_SOURCES = \
 	worker/agent_register.c \
 	worker/agent_send.c \
 	worker/agent_upload.c \
-	worker/atomic_file.c worker/atomic_file.h \
 	worker/device_entry.c worker/device_entry.h \
 	worker/device_list.c worker/device_list.h \
 	worker/evaluator.c worker/evaluator.h \

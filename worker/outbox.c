@@ -11,7 +11,7 @@
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/str.h"
-#include "worker/atomic_file.h"
+#include "common/base/atomic_file.h"
 
 /* A head and the largest file of a model. */
 #define LIMIT_REPORT_FILE ((size_t)LIMIT_MODEL_BYTES + LIMIT_SAFETENSORS_HEADER + 4 * KIB)

@@ -11,8 +11,9 @@
 #include "common/base/clock.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
+#include "common/base/log.h"
 #include "common/crypto/random.h"
-#include "worker/atomic_file.h"
+#include "common/base/atomic_file.h"
 
 static enum err io_fault(struct fault *fault, const char *path, const char *what)
 {
@@ -28,8 +29,13 @@ static char *path_in(const char *dir, const char *name)
 static enum err make_dir(const char *path, struct fault *fault)
 {
     struct stat st;
-    if (mkdir(path, S_IRWXU) != 0 && errno != EEXIST)
+    struct fault not_synced = FAULT_NONE;
+    if (mkdir(path, S_IRWXU) == 0) {
+        if (name_sync(path, &not_synced) != ERR_OK)
+            log_warning("worker", "a power cut may take the new state directory away: %s", not_synced.detail);
+    } else if (errno != EEXIST) {
         return io_fault(fault, path, "cannot make the state directory");
+    }
     if (stat(path, &st) != 0)
         return io_fault(fault, path, "cannot look at the state directory");
     if (!S_ISDIR(st.st_mode))

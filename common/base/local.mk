@@ -1,6 +1,7 @@
 noinst_LIBRARIES += libfedlane-base.a
 libfedlane_base_a_SOURCES = \
 	common/base/arena.c common/base/arena.h \
+	common/base/atomic_file.c common/base/atomic_file.h \
 	common/base/banned.h \
 	common/base/buf.c common/base/buf.h \
 	common/base/clock.c common/base/clock.h \

@@ -1,11 +1,8 @@
 #include "common/crypto/token.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <openssl/crypto.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+#include "common/base/atomic_file.h"
 #include "common/base/buf.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
@@ -69,37 +66,12 @@ out:
     return e;
 }
 
-static enum err write_all(int fd, const char *bytes, size_t n)
-{
-    while (n > 0) {
-        ssize_t written = write(fd, bytes, n);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return ERR_IO;
-        bytes += written;
-        n -= (size_t)written;
-    }
-    return ERR_OK;
-}
-
 enum err token_file_write(const char *path, const char *token, struct fault *fault)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (fd < 0 && errno == EEXIST)
+    struct stat st;
+    if (lstat(path, &st) == 0)
         return fault_set(fault, ERR_CONFLICT, NULL, "%s: already exists; remove it or name another file",
                          path);
-    if (fd < 0)
-        return fault_set(fault, ERR_IO, NULL, "%s: cannot create: %s", path, strerror(errno));
-    enum err e = write_all(fd, token, strlen(token));
-    if (!e)
-        e = write_all(fd, "\n", 1);
-    if (!e && fsync(fd) != 0)
-        e = ERR_IO;
-    if (e) {
-        e = fault_set(fault, e, NULL, "%s: cannot write: %s", path, strerror(errno));
-        (void)unlink(path);
-    }
-    (void)close(fd);
-    return e;
+    const struct file_part parts[] = {{token, strlen(token)}, {"\n", 1}};
+    return atomic_file_write(path, parts, 2, true, fault);
 }

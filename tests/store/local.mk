@@ -18,6 +18,7 @@ STORE_TESTS = \
 	tests/bin/test_store_kill \
 	tests/bin/test_store_migrate \
 	tests/bin/test_store_opening \
+	tests/bin/test_store_power \
 	tests/bin/test_store_queries \
 	tests/bin/test_store_queue \
 	tests/bin/test_store_records \
@@ -61,6 +62,11 @@ tests_bin_test_store_migrate_LDADD = $(STORE_TEST_LIBS)
 tests_bin_test_store_opening_SOURCES = tests/store/test_opening.c
 tests_bin_test_store_opening_CFLAGS = $(STORE_TEST_CFLAGS)
 tests_bin_test_store_opening_LDADD = $(STORE_TEST_LIBS)
+
+tests_bin_test_store_power_SOURCES = tests/store/test_power.c tests/store/power_vfs.c tests/store/power_vfs.h \
+	tests/store/shim_vfs.c tests/store/shim_vfs.h
+tests_bin_test_store_power_CFLAGS = $(STORE_TEST_CFLAGS)
+tests_bin_test_store_power_LDADD = $(STORE_TEST_LIBS)
 
 tests_bin_test_store_queries_SOURCES = tests/store/test_queries.c
 tests_bin_test_store_queries_CFLAGS = $(STORE_TEST_CFLAGS)

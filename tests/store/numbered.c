@@ -72,18 +72,23 @@ enum err put_blob(struct blobs *b, int64_t seed, size_t size, int64_t *out_id)
     return b->ops->put_end(put, out_id);
 }
 
-void check_blob(struct blobs *b, int64_t id, int64_t seed, size_t size)
+bool blob_is_whole(struct blobs *b, int64_t id, int64_t seed, size_t size)
 {
     int64_t found = -1;
-    enum err e = b->ops->size(b, id, &found);
-    ck_assert_msg(!e && found == (int64_t)size, "blob %lld: %s, %lld bytes", (long long)id, err_name(e),
-                  (long long)found);
+    if (b->ops->size(b, id, &found) || found != (int64_t)size)
+        return false;
     unsigned char *bytes = malloc(2 * size + 1), *wanted = bytes + size;
     ck_assert_ptr_nonnull(bytes);
     make_bytes((uint64_t)seed, 0, wanted, size);
-    ck_err(b->ops->read(b, id, 0, bytes, size), ERR_OK);
-    ck_assert_msg(memcmp(bytes, wanted, size) == 0, "blob %lld has wrong bytes", (long long)id);
+    bool is_whole = b->ops->read(b, id, 0, bytes, size) == ERR_OK && memcmp(bytes, wanted, size) == 0;
     free(bytes);
+    return is_whole;
+}
+
+void check_blob(struct blobs *b, int64_t id, int64_t seed, size_t size)
+{
+    ck_assert_msg(blob_is_whole(b, id, seed, size), "blob %lld is not there, or not as it was",
+                  (long long)id);
 }
 
 static int64_t blobs_begun;

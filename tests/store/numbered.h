@@ -24,7 +24,9 @@ enum err find_events(struct store_txn *txn, void *arg);
 
 /* The blob of that number, not yet committed. */
 enum err put_blob(struct blobs *b, int64_t seed, size_t size, int64_t *out_id);
-/* Fails the test unless it is there and whole. */
+/* It is there, with the bytes of its number. */
+bool blob_is_whole(struct blobs *b, int64_t id, int64_t seed, size_t size) MUST_CHECK;
+/* Fails the test unless it is whole. */
 void check_blob(struct blobs *b, int64_t id, int64_t seed, size_t size);
 /* For before_commit; ctx is the blobs. */
 void begin_blobs(void *ctx);

@@ -5,6 +5,7 @@ TORTURE_LINK = -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap
 
 BASE_TESTS = \
 	tests/bin/test_arena \
+	tests/bin/test_atomic_file \
 	tests/bin/test_buf \
 	tests/bin/test_clock \
 	tests/bin/test_config \
@@ -21,6 +22,11 @@ tests_bin_test_arena_SOURCES = tests/unit/base/test_arena.c $(TEST_SUPPORT)
 tests_bin_test_arena_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_arena_LDFLAGS = $(AM_LDFLAGS) $(TORTURE_LINK)
 tests_bin_test_arena_LDADD = $(BASE_LIBS) $(CHECK_LIBS)
+
+tests_bin_test_atomic_file_SOURCES = tests/unit/base/test_atomic_file.c tests/support/unit.h
+tests_bin_test_atomic_file_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_atomic_file_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fsync -Wl,--wrap=rename
+tests_bin_test_atomic_file_LDADD = $(BASE_LIBS) $(CHECK_LIBS)
 
 tests_bin_test_buf_SOURCES = tests/unit/base/test_buf.c $(TEST_SUPPORT)
 tests_bin_test_buf_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

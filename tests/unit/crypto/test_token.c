@@ -52,13 +52,13 @@ START_TEST(test_file)
     ck_assert_int_eq(token_file_read(path, token, sizeof token, &fault), ERR_OK);
     ck_assert_str_eq(token, "fl_abc");
     ck_assert_int_eq(token_file_write("/nonexistent/token", "x", &fault), ERR_IO);
-    ck_assert_ptr_nonnull(strstr(fault.detail, "/nonexistent/token: cannot create: No such file"));
+    ck_assert_ptr_nonnull(strstr(fault.detail, "/nonexistent/token.tmp: cannot create: No such file"));
 }
 END_TEST
 
 START_TEST(test_full_disk)
 {
-    /* The link is what exists, so O_EXCL refuses it: nothing is ever written through a link. */
+    /* The link is what exists: nothing is ever written through a link. */
     struct fault fault = FAULT_NONE;
     ck_assert_int_eq(symlink("/dev/full", path), 0);
     ck_assert_int_eq(token_file_write(path, "x", &fault), ERR_CONFLICT);

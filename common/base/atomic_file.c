@@ -1,4 +1,4 @@
-#include "worker/atomic_file.h"
+#include "common/base/atomic_file.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,17 +27,25 @@ static enum err io_fault(struct fault *fault, const char *path, const char *what
                      "%s: %s: %s", path, what, strerror(errno));
 }
 
-/* The new name itself is lost with the directory's cached block. */
 static bool sync_parent(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    while (n > 0 && path[n - 1] != '/')
+        n--;
+    char *dir = n ? strndup(path, n) : strdup(".");
     int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     bool ok = fd >= 0 && fsync(fd) == 0;
     if (fd >= 0)
         (void)close(fd);
     free(dir);
     return ok;
+}
+
+enum err name_sync(const char *path, struct fault *fault)
+{
+    return sync_parent(path) ? ERR_OK : io_fault(fault, path, "cannot sync its directory");
 }
 
 enum err atomic_file_write(const char *path, const struct file_part *parts, size_t num_parts,
@@ -64,8 +72,8 @@ enum err atomic_file_write(const char *path, const struct file_part *parts, size
         e = io_fault(fault, path, "cannot replace");
     if (e)
         (void)unlink(tmp);
-    else if (must_survive_power_loss && !sync_parent(path))
-        e = io_fault(fault, path, "cannot sync its directory");
+    else if (must_survive_power_loss)
+        e = name_sync(path, fault);
 out:
     free(tmp);
     return e;

@@ -1,6 +1,6 @@
 /* Writing a file so that a reader finds the former content or the new one, never a part. */
-#ifndef FEDLANE_WORKER_ATOMIC_FILE_H
-#define FEDLANE_WORKER_ATOMIC_FILE_H
+#ifndef FEDLANE_BASE_ATOMIC_FILE_H
+#define FEDLANE_BASE_ATOMIC_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +17,9 @@ struct file_part {
  * untouched. */
 enum err atomic_file_write(const char *path, const struct file_part *parts, size_t num_parts,
                            bool must_survive_power_loss, struct fault *fault) MUST_CHECK;
+
+/* Makes the name itself survive a power cut: that of a new file or folder is lost with its folder's cached
+ * block. ERR_IO. */
+enum err name_sync(const char *path, struct fault *fault) MUST_CHECK;
 
 #endif

@@ -1,0 +1,143 @@
+/* What must survive a power cut is synced before it gets its name, and the name after. */
+#include "common/base/atomic_file.h"
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "common/base/file.h"
+#include "common/crypto/token.h"
+#include "tests/support/unit.h"
+
+static char dir[64], path[96];
+static char order[64]; /* f: a file is synced, d: a folder, r: renamed */
+static ino_t synced_folder;
+static char failing; /* the one of these that fails */
+
+static int note(char what)
+{
+    size_t n = strlen(order);
+    ck_assert_uint_lt(n + 1, sizeof order);
+    order[n] = what;
+    order[n + 1] = '\0';
+    errno = EIO;
+    return failing == what ? -1 : 0;
+}
+
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd)
+{
+    struct stat st;
+    ck_assert_int_eq(fstat(fd, &st), 0);
+    if (S_ISDIR(st.st_mode))
+        synced_folder = st.st_ino;
+    return note(S_ISDIR(st.st_mode) ? 'd' : 'f');
+}
+
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to)
+{
+    return note('r') ? -1 : __real_rename(from, to);
+}
+
+static void setup(void)
+{
+    (void)snprintf(dir, sizeof dir, "/tmp/fedlane-atomic-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    (void)snprintf(path, sizeof path, "%s/file", dir);
+    order[0] = '\0';
+    failing = 0;
+}
+
+static void teardown(void)
+{
+    (void)unlink(path);
+    ck_assert_int_eq(rmdir(dir), 0); /* nothing else was left in it */
+}
+
+static void check_content(const char *wanted)
+{
+    struct buf text = BUF_INIT(100);
+    ck_assert_int_eq(file_read(path, &text, NULL), ERR_OK);
+    ck_assert_str_eq(text.data, wanted);
+    buf_release(&text);
+}
+
+static enum err put(const char *text, bool must_survive_power_loss)
+{
+    struct fault fault = FAULT_NONE;
+    const struct file_part parts[] = {{text, strlen(text)}, {"\n", 1}};
+    enum err e = atomic_file_write(path, parts, 2, must_survive_power_loss, &fault);
+    ck_assert(!e || strstr(fault.detail, path));
+    return e;
+}
+
+START_TEST(test_order)
+{
+    ck_assert_int_eq(put("one", true), ERR_OK);
+    ck_assert_str_eq(order, "frd");
+    check_content("one\n");
+    order[0] = '\0';
+    ck_assert_int_eq(put("two", false), ERR_OK);
+    ck_assert_str_eq(order, "r");
+    check_content("two\n");
+}
+END_TEST
+
+START_TEST(test_what_was_there_stays)
+{
+    ck_assert_int_eq(put("one", true), ERR_OK);
+    for (const char *what = "fr"; *what; what++) {
+        failing = *what;
+        ck_assert_int_eq(put("two", true), ERR_IO);
+        check_content("one\n");
+    }
+    failing = 'd'; /* there, but perhaps not after a power cut: that is an error, too */
+    ck_assert_int_eq(put("two", true), ERR_IO);
+    check_content("two\n");
+}
+END_TEST
+
+START_TEST(test_name_sync)
+{
+    struct stat parent;
+    struct fault fault = FAULT_NONE;
+    char with_slash[96];
+    ck_assert_int_eq(stat("/tmp", &parent), 0);
+    ck_assert_int_eq(name_sync(dir, &fault), ERR_OK);
+    ck_assert_uint_eq(synced_folder, parent.st_ino);
+    synced_folder = 0;
+    (void)snprintf(with_slash, sizeof with_slash, "%s//", dir);
+    ck_assert_int_eq(name_sync(with_slash, &fault), ERR_OK);
+    ck_assert_uint_eq(synced_folder, parent.st_ino);
+    ck_assert_int_eq(stat(".", &parent), 0);
+    ck_assert_int_eq(name_sync("relative", &fault), ERR_OK);
+    ck_assert_uint_eq(synced_folder, parent.st_ino);
+    ck_assert_int_eq(name_sync("/nonexistent/folder/file", &fault), ERR_IO);
+}
+END_TEST
+
+/* A process that dies while it writes a token leaves no half one, which the next could not use. */
+START_TEST(test_a_token_is_whole_or_not_there)
+{
+    struct fault fault = FAULT_NONE;
+    failing = 'f';
+    ck_assert_int_eq(token_file_write(path, "fl_abc", &fault), ERR_IO);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    failing = 0;
+    order[0] = '\0';
+    ck_assert_int_eq(token_file_write(path, "fl_abc", &fault), ERR_OK);
+    ck_assert_str_eq(order, "frd");
+    check_content("fl_abc\n");
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tc = unit_case("atomic file");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, test_order);
+    tcase_add_test(tc, test_what_was_there_stays);
+    tcase_add_test(tc, test_name_sync);
+    tcase_add_test(tc, test_a_token_is_whole_or_not_there);
+    return unit_run_case("atomic file", tc);
+}
