@@ -54,7 +54,7 @@ static void begin(struct session *s, const char *dir)
     require(b->open_store(dir, &s->store, &fault) == ERR_OK, 10);
     require(b->open_blobs(dir, &s->blobs, &fault) == ERR_OK, 11);
     if (!s->rows_first)
-        s->store->ops->before_commit(s->store, commit_blobs, s->blobs);
+        s->store->ops->before_commit(s->store, begin_blobs, commit_blobs, s->blobs);
 }
 
 static void say(const struct session *s, int64_t number)
