@@ -130,9 +130,9 @@ END_TEST
 /* Whatever changes something is on record, but what devices do all the time. */
 START_TEST(test_every_route_that_changes_something_is_audited)
 {
-    static const char *const of_devices[] = {"worker_heartbeat", "worker_claim",  "device_heartbeat",
-                                             "device_claim",     "task_progress", "task_fail",
-                                             "task_release",     "task_update"};
+    static const char *const of_devices[] = {
+        "worker_heartbeat", "worker_claim", "device_heartbeat", "device_claim",  "task_progress", "task_fail",
+        "task_release",     "task_update",  "upload_create",    "upload_append", "upload_delete"};
     for (size_t i = 0; i < api_num_routes; i++) {
         const struct route *r = &api_routes[i];
         bool is_of_devices = false;
