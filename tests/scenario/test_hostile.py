@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Requests that mean harm, or nothing: each gets its documented answer, changes nothing, and the server goes on."""
+import contextlib
 import os
 import resource
 import socket
