@@ -8,6 +8,7 @@
 #include "common/crypto/random.h"
 #include "config.h"
 #include "server/backup.h"
+#include "server/compact.h"
 #include "server/control.h"
 #include "server/data_dir.h"
 #include "server/init_tls.h"
@@ -126,6 +127,7 @@ static const struct {
     const char *name;
     enum err (*run)(int argc, char **argv, struct fault *fault);
 } commands[] = {{"backup", backup_command},
+                {"compact", compact_command},
                 {"restore", restore_command},
                 {"login-link", login_link},
                 {"init-tls", init_tls}};

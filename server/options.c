@@ -156,7 +156,8 @@ void options_print_help(void)
            "       fedlane-server init-tls [options]      an authority of your own, and certificates\n"
            "       fedlane-server backup --to DIR         a copy of all that is kept, also while the server "
            "runs\n"
-           "       fedlane-server restore --from DIR      a data directory of such a copy\n\n");
+           "       fedlane-server restore --from DIR      a data directory of such a copy\n"
+           "       fedlane-server compact                 gives the disk back what removed weights left\n\n");
     config_print_help(rows, NUM_ROWS);
     printf("\nOptions can be given in the environment, too, under the names in brackets. The first start "
            "writes\n"

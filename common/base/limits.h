@@ -1,4 +1,5 @@
-/* Every cap in one place. A buffer that can grow names one of these. */
+/* Every cap in one place. A buffer that can grow names one of these. docs/operations.md lists them all, with
+ * what comes beyond each; tests/scenario/test_limits.py compares. */
 #ifndef FEDLANE_BASE_LIMITS_H
 #define FEDLANE_BASE_LIMITS_H
 

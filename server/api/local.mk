@@ -93,6 +93,7 @@ noinst_LIBRARIES += libfedlane-server.a
 libfedlane_server_a_SOURCES = \
 	server/backup.c server/backup.h \
 	server/backup_files.c server/backup_files.h \
+	server/compact.c server/compact.h \
 	server/conductor.c server/conductor.h \
 	server/control.c server/control.h \
 	server/data_dir.c server/data_dir.h \

@@ -22,6 +22,10 @@ enum err backup_online(struct store *store, struct blobs *blobs, const char *fro
 /* The same while nobody has them open. ERR_CONFLICT: somebody has. Leaves the schema as it is. */
 enum err backup_offline(const char *from_dir, const char *to_dir, struct fault *fault) MUST_CHECK;
 
+/* Gives the space that removed rows and weights left back to the disk: writes both databases anew, each in
+ * one transaction, while nobody has them open. Needs room for a second copy of the larger one meanwhile. */
+enum err compact_offline(const char *dir, struct fault *fault) MUST_CHECK;
+
 struct backup_facts {
     int64_t runs, rounds, workers, devices, models,
         updates;           /* rows; of models and updates those with weights */

@@ -151,6 +151,26 @@ def big_model(lab, mib):
     return run_id
 
 
+def test_compact(lab):
+    lab.start_server()
+    big_model(lab, 8)
+    other = big_model(lab, 1)
+    refused(command("compact", "--data-dir", lab.data_dir, check=False), "in use by another process")
+    lab.server.stop()
+    path = os.path.join(lab.data_dir, "blobs.db")
+    with contextlib.closing(sqlite3.connect(path)) as db:  # as a run's retention would
+        first = db.execute("SELECT min(id) FROM object WHERE size > 4 << 20").fetchone()[0]
+        db.execute("DELETE FROM chunk WHERE id >= ? << 20 AND id < (? + 1) << 20", (first, first))
+        db.commit()
+    before = os.path.getsize(path)
+    done = command("compact", "--data-dir", lab.data_dir)
+    assert "blobs.db: %d -> %d bytes" % (before, os.path.getsize(path)) in done.stdout, done.stdout
+    assert os.path.getsize(path) < before / 2, done.stdout
+    lab.start_server()
+    assert len(lab.admin.get("/api/v1/runs/%s/models/0/weights" % other).body) > 1 << 20
+    refused(command("compact", "--data-dir", lab.path("none"), check=False), "there is no")
+
+
 def begin(lab, name):
     """A backup whose copying has begun."""
     process = subprocess.Popen([SERVER, "backup", "--data-dir", lab.data_dir, "--to", lab.path(name)],

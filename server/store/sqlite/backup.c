@@ -133,19 +133,24 @@ enum err backup_online(struct store *store, struct blobs *blobs, const char *fro
 
 /* --- while none does --- */
 
-static enum err copy_closed(const char *from_dir, const char *to_dir, const char *name, int *lock,
-                            struct fault *fault)
+/* Takes the file's lock, too. */
+static enum err open_closed(const char *dir, const char *name, int *lock, sqlite3 **out, struct fault *fault)
 {
     char path[PATH_MAX];
-    sqlite3 *db = NULL;
-    enum err e = join(from_dir, name, path, fault);
+    enum err e = join(dir, name, path, fault);
     if (!e && access(path, F_OK) != 0)
         e = fault_set(fault, ERR_USAGE, NULL,
                       "there is no %s: name the server's data directory with --data-dir", path);
     if (!e)
         e = location_take(path, lock, fault);
-    if (!e)
-        e = db_open(path, UNTOUCHED, &db, fault);
+    return e ? e : db_open(path, UNTOUCHED, out, fault);
+}
+
+static enum err copy_closed(const char *from_dir, const char *to_dir, const char *name, int *lock,
+                            struct fault *fault)
+{
+    sqlite3 *db = NULL;
+    enum err e = open_closed(from_dir, name, lock, &db, fault);
     if (!e)
         e = copy_all(db, to_dir, name, NULL, fault);
     db_close(db);
@@ -158,6 +163,31 @@ enum err backup_offline(const char *from_dir, const char *to_dir, struct fault *
     enum err e = copy_closed(from_dir, to_dir, STORE_FILE, &store_lock, fault);
     if (!e)
         e = copy_closed(from_dir, to_dir, BLOBS_FILE, &blobs_lock, fault);
+    location_release(blobs_lock);
+    location_release(store_lock);
+    return e;
+}
+
+static enum err compact_closed(const char *dir, const char *name, int *lock, struct fault *fault)
+{
+    sqlite3 *db = NULL;
+    enum err e = open_closed(dir, name, lock, &db, fault);
+    if (!e && (e = db_error(db, sqlite3_exec(db, "VACUUM", NULL, NULL, NULL), "compacting")))
+        e = fault_set(
+            fault, e, NULL,
+            "cannot compact %s in %.300s: %s. It is as it was. Compacting needs room for a second copy, in "
+            "the directory and in the one for temporary files (SQLITE_TMPDIR names another)",
+            name, dir, sqlite3_errmsg(db));
+    db_close(db);
+    return e;
+}
+
+enum err compact_offline(const char *dir, struct fault *fault)
+{
+    int store_lock = -1, blobs_lock = -1;
+    enum err e = compact_closed(dir, STORE_FILE, &store_lock, fault);
+    if (!e)
+        e = compact_closed(dir, BLOBS_FILE, &blobs_lock, fault);
     location_release(blobs_lock);
     location_release(store_lock);
     return e;
