@@ -322,12 +322,13 @@ def send_until_answered(scene, method, call, way):
     return reply
 
 
-def secrets_work(scene, replies):
-    """Of the secrets that were shown just one is good: a copy of the request gives the object a new one."""
+def secrets_work(scene, replies, way):
+    """Of the secrets that were made just one is good: a copy of the request gives the object a new one. It may be one that
+    nobody saw, where the server came to the first copy last."""
     shown = [json.loads(r.body)["token"] for r in replies if r.body and "token" in json.loads(r.body)]
     if shown:
         good = [t for t in shown if harness.Client(scene.lab.url, t).get("/api/v1/tokens/self").status == 200]
-        assert len(good) == 1, "%d of %d secrets work" % (len(good), len(shown))
+        assert len(good) == 1 or (way is proxy.cut_when_sent and not good), "%d of %d secrets work" % (len(good), len(shown))
 
 
 def tried(scene, method, path, make, way):
@@ -346,7 +347,7 @@ def tried(scene, method, path, make, way):
     for other in told:
         assert 200 <= other.status < 300, (other.status, other.body)
         assert route in IS_ANOTHER or comparable(other) == comparable(told[0]), "%r\n%r" % (comparable(other), comparable(told[0]))
-    secrets_work(scene, replies)
+    secrets_work(scene, replies, way)
     harness.wait_for(call.until, "the effect")
     return scene.difference(before)
 
