@@ -7,6 +7,7 @@
 #include "server/api/caller.h"
 #include "server/api/context.h"
 #include "server/api/observe.h"
+#include "server/api/room.h"
 #include "server/api/routes.h"
 #include "server/api/running_uploads.h"
 
@@ -28,6 +29,8 @@ enum err api_new(const struct api_config *config, struct api **out)
     if (e == ERR_OK)
         e = running_uploads_new(config->blobs, &api->uploads);
     if (e == ERR_OK)
+        e = room_new(config->blobs, &api->room);
+    if (e == ERR_OK)
         e = observations_new(api_routes, api_num_routes, &api->observed);
     if (e == ERR_OK)
         e = auth_limit_new(config->auth_failures ? config->auth_failures : DEFAULT_AUTH_FAILURES,
@@ -46,6 +49,7 @@ void api_free(struct api *api)
     auth_limit_free(api->auth_limit);
     observations_free(api->observed);
     running_uploads_free(api->uploads);
+    room_free(api->room);
     arch_cache_free(api->archs);
     free(api);
 }

@@ -13,6 +13,7 @@ struct arch_cache;
 struct auth_limit;
 struct observations;
 struct running_uploads;
+struct room;
 
 struct api {
     struct store *store;
@@ -25,6 +26,7 @@ struct api {
     _Atomic(const struct httpd *) httpd;
     struct arch_cache *archs;
     struct running_uploads *uploads;
+    struct room *room;
     struct observations *observed;
     struct auth_limit *auth_limit;
 };

@@ -58,6 +58,7 @@ libfedlane_api_a_SOURCES = \
 	server/api/resumable.c server/api/resumable.h \
 	server/api/resumable_append.c \
 	server/api/resumable_finish.c \
+	server/api/room.c server/api/room.h \
 	server/api/round_numbers.c \
 	server/api/round_numbers.h \
 	server/api/round_walk.c server/api/round_walk.h \

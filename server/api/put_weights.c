@@ -74,8 +74,7 @@ static enum err sink_open(void *ctx, struct request *rq, void **out_sink, struct
 static enum err sink_write(void *sink, const void *bytes, size_t n, size_t *out_taken, struct fault *fault)
 {
     struct weights_put *w = sink;
-    *out_taken = n;
-    return upload_write(&w->upload, bytes, n, fault);
+    return upload_write(&w->upload, w->r.rq, bytes, n, out_taken, fault);
 }
 
 const struct body_sink_ops api_weights_sink = {
@@ -102,6 +101,8 @@ static enum err convert(void *ctx, struct request *rq, struct fault *fault)
     struct api *api = ctx;
     struct weights_put *w = request_get(rq, REQUEST_STATE);
     bool is_done;
+    if (room_wait(api->room, &w->upload.waiter, rq, convert))
+        return ERR_OK;
     enum err e = canonical_step(w->canonical, &is_done);
     if (e != ERR_OK)
         return api_failure(fault, e);

@@ -8,6 +8,7 @@
 #include "server/api/caller.h"
 #include "server/api/handlers.h"
 #include "server/api/resumable.h"
+#include "server/api/room.h"
 #include "server/api/running_uploads.h"
 
 struct part {
@@ -19,6 +20,7 @@ struct part {
     struct task_row task;
     struct upload_row row;
     struct running_upload *running; /* NULL: the bytes are there already; they are compared */
+    struct room_waiter waiter;
     int64_t received_at, begin, size;
 };
 
@@ -70,6 +72,7 @@ static enum err check_place(struct part *p, int64_t offset, struct fault *fault)
 static void let_go(struct part *p)
 {
     int64_t offset;
+    room_forget(p->api->room, &p->waiter);
     if (p->running && running_upload_end(p->running, false, &offset) != ERR_OK)
         log_debug("api", "upload %s: not all of what came could be kept", p->row.id);
     p->running = NULL;
@@ -146,6 +149,9 @@ static enum err append(struct part *p, const void *bytes, size_t n, struct fault
 static enum err sink_write(void *sink, const void *bytes, size_t n, size_t *out_taken, struct fault *fault)
 {
     struct part *p = sink;
+    *out_taken = 0;
+    if (p->running && room_wait(p->api->room, &p->waiter, p->rq, NULL))
+        return ERR_OK;
     *out_taken = n;
     enum err e = p->running ? append(p, bytes, n, fault) : compare(p, bytes, n, fault);
     p->size += e == ERR_OK ? (int64_t)n : 0;

@@ -105,9 +105,9 @@ static enum err sink_open(void *ctx, struct request *rq, void **out_sink, struct
 static enum err sink_write(void *sink, const void *bytes, size_t n, size_t *out_taken, struct fault *fault)
 {
     struct update *u = sink;
-    *out_taken = n;
     if (!u->is_json)
-        return upload_write(&u->upload, bytes, n, fault);
+        return upload_write(&u->upload, u->rq, bytes, n, out_taken, fault);
+    *out_taken = n;
     return api_failure(fault, buf_append(&u->text, bytes, n));
 }
 

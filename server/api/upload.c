@@ -35,8 +35,13 @@ enum err upload_begin(struct upload *u, struct api *api, struct request *rq, con
     return api_failure(fault, e);
 }
 
-enum err upload_write(struct upload *u, const void *bytes, size_t n, struct fault *fault)
+enum err upload_write(struct upload *u, struct request *rq, const void *bytes, size_t n, size_t *out_taken,
+                      struct fault *fault)
 {
+    *out_taken = 0;
+    if (room_wait(u->api->room, &u->waiter, rq, NULL))
+        return ERR_OK;
+    *out_taken = n;
     u->size_bytes += n;
     if (u->size_bytes > u->max_bytes)
         return too_large(u, fault);
@@ -63,6 +68,7 @@ void upload_keep(struct upload *u)
 
 void upload_release(struct upload *u)
 {
+    room_forget(u->api->room, &u->waiter);
     if (u->put)
         u->api->blobs->ops->put_abort(u->put);
     if (u->blob_id) {

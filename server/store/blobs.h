@@ -18,6 +18,10 @@ struct blob_ops {
     enum err (*put_begin)(struct blobs *b, struct blob_put **out) MUST_CHECK;
     enum err (*put_write)(struct blob_put *p, const void *bytes,
                           size_t n) MUST_CHECK; /* any sizes; held in chunks */
+    /* Whether so much waits for the file that the next put_write may have to write it out first; and doing
+     * that, which takes as long as the disk does. */
+    bool (*is_full)(struct blobs *b);
+    enum err (*make_room)(struct blobs *b) MUST_CHECK;
     /* Ends the upload, frees p; *out_id > 0 is readable at once, durable after commit. An error leaves
      * nothing, or, of one that was resumed, what a put_resume finds. */
     enum err (*put_end)(struct blob_put *p, int64_t *out_id) MUST_CHECK;

@@ -64,6 +64,18 @@ static void memory_put_abort(struct blob_put *p)
     free(p);
 }
 
+static bool memory_is_full(struct blobs *b)
+{
+    (void)b;
+    return false;
+}
+
+static enum err memory_make_room(struct blobs *b)
+{
+    (void)b;
+    return ERR_OK;
+}
+
 static enum err put_keep(struct blob_put *p, bool is_paused, int64_t *out_id)
 {
     struct memory_blobs *b = p->blobs;
@@ -228,6 +240,8 @@ static const struct blob_ops memory_ops = {
     .name = "memory",
     .put_begin = memory_put_begin,
     .put_write = memory_put_write,
+    .is_full = memory_is_full,
+    .make_room = memory_make_room,
     .put_end = memory_put_end,
     .put_abort = memory_put_abort,
     .put_pause = memory_put_pause,

@@ -48,19 +48,23 @@ static enum err sqlite_put_begin(struct blobs *base, struct blob_put **out)
     return e;
 }
 
-/* Where much has gathered, who brings more writes it out first: no upload is faster than the disk. */
-static enum err make_room(struct sqlite_blobs *b)
+static bool sqlite_is_full(struct blobs *base)
 {
+    struct sqlite_blobs *b = blobs_of(base);
     (void)pthread_mutex_lock(&b->state);
     bool is_full = b->pending_bytes >= PENDING_BYTES;
     (void)pthread_mutex_unlock(&b->state);
-    if (!is_full)
+    return is_full;
+}
+
+/* Where much has gathered, who brings more writes it out first: no upload is faster than the disk. */
+static enum err sqlite_make_room(struct blobs *base)
+{
+    struct sqlite_blobs *b = blobs_of(base);
+    if (!sqlite_is_full(base))
         return ERR_OK;
     (void)pthread_mutex_lock(&b->io);
-    (void)pthread_mutex_lock(&b->state);
-    is_full = b->pending_bytes >= PENDING_BYTES;
-    (void)pthread_mutex_unlock(&b->state);
-    enum err e = is_full ? blobs_flush(b, true) : ERR_OK;
+    enum err e = sqlite_is_full(base) ? blobs_flush(b, true) : ERR_OK;
     (void)pthread_mutex_unlock(&b->io);
     return e;
 }
@@ -68,7 +72,7 @@ static enum err make_room(struct sqlite_blobs *b)
 static enum err hand_over_chunk(struct blob_put *p)
 {
     struct sqlite_blobs *b = p->blobs;
-    enum err e = make_room(b);
+    enum err e = sqlite_make_room(&b->base);
     if (e)
         return e;
     (void)pthread_mutex_lock(&b->state);
@@ -455,6 +459,8 @@ static const struct blob_ops sqlite_ops = {
     .name = "sqlite",
     .put_begin = sqlite_put_begin,
     .put_write = sqlite_put_write,
+    .is_full = sqlite_is_full,
+    .make_room = sqlite_make_room,
     .put_end = sqlite_put_end,
     .put_abort = sqlite_put_abort,
     .put_pause = sqlite_put_pause,

@@ -201,6 +201,16 @@ static enum err flaky_put_write(struct blob_put *p, const void *bytes, size_t n)
     return p->blobs->real->ops->put_write(p->real, bytes, n);
 }
 
+static bool flaky_is_full(struct blobs *b)
+{
+    return blobs_of(b)->real->ops->is_full(blobs_of(b)->real);
+}
+
+static enum err flaky_make_room(struct blobs *b)
+{
+    return blobs_of(b)->real->ops->make_room(blobs_of(b)->real);
+}
+
 static void flaky_put_abort(struct blob_put *p)
 {
     p->blobs->real->ops->put_abort(p->real);
@@ -306,6 +316,8 @@ static const struct blob_ops blob_ops = {
     .name = "flaky",
     .put_begin = flaky_put_begin,
     .put_write = flaky_put_write,
+    .is_full = flaky_is_full,
+    .make_room = flaky_make_room,
     .put_end = flaky_put_end,
     .put_abort = flaky_put_abort,
     .put_pause = flaky_put_pause,
