@@ -151,6 +151,24 @@ def big_model(lab, mib):
     return run_id
 
 
+def test_no_room(lab):
+    place = lab.path("small")
+    os.mkdir(place)
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], capture_output=True).returncode:
+        print("not tried: mounting a small file system needs root")
+        return
+    try:
+        lab.start_server()
+        big_model(lab, 4)
+        refused(backup(lab, "small/b", check=False), "the disk is full")
+        assert os.listdir(place) == []
+        lab.server.stop()
+        refused(backup(lab, "small/b", check=False), "the disk is full")
+        assert os.listdir(place) == []
+    finally:
+        subprocess.run(["umount", place], check=False)
+
+
 def test_compact(lab):
     lab.start_server()
     big_model(lab, 8)

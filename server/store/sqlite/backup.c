@@ -36,7 +36,8 @@ static enum err copy_failed(enum err e, const char *to_dir, struct fault *fault)
         return e;
     if (e == ERR_CANCELLED)
         return fault_set(fault, e, NULL, "the copying was given up");
-    return fault_set(fault, e, NULL, TO_THE_DISK, to_dir, err_name(e));
+    return fault_set(fault, e, NULL, TO_THE_DISK, to_dir,
+                     e == ERR_STORAGE_FULL ? "the disk is full" : err_name(e));
 }
 
 /* The whole of a database that nobody writes to, or that is read in a transaction. */

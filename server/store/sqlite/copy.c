@@ -50,7 +50,7 @@ enum err db_copy_step(struct db_copy *c, int n, bool *out_is_done)
 {
     int rc = sqlite3_backup_step(c->backup, n);
     *out_is_done = rc == SQLITE_DONE;
-    return db_error(c->to, rc, "copying a database");
+    return db_error(NULL, rc, "copying a database"); /* neither connection knows of it */
 }
 
 void db_copy_bytes(const struct db_copy *c, int64_t *out_done, int64_t *out_total)
