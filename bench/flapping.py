@@ -35,6 +35,8 @@ class Link:
         self.writers |= pair
         try:
             await asyncio.gather(self.pump(reader, far_writer), self.pump(far_reader, writer))
+        except asyncio.CancelledError:
+            pass  # the end of all links
         finally:
             self.writers -= pair
             for w in pair:
