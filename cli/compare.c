@@ -6,6 +6,7 @@
 #include "cli/print.h"
 #include "cli/rest.h"
 #include "cli/run.h"
+#include "common/json/json_spec.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -37,7 +38,7 @@ static json_t *strategy_text(const json_t *run)
 static json_t *copy_or_null(const json_t *object, const char *path)
 {
     json_t *found = json_at(object, path);
-    return found ? json_deep_copy(found) : json_null();
+    return found ? json_clone(found) : json_null();
 }
 
 /* The row of one run. */
@@ -82,7 +83,7 @@ static int flatten(const json_t *value, const char *path, json_t *out)
 /* The spec with the config in force laid over it, flat. */
 static json_t *parameters_of(const json_t *run)
 {
-    json_t *spec = json_deep_copy(json_object_get(run, "spec")), *flat = json_object();
+    json_t *spec = json_clone(json_object_get(run, "spec")), *flat = json_object();
     bool ok = spec && flat && json_object_update_recursive(spec, json_object_get(run, "config")) == 0;
     (void)json_object_del(spec, "name");
     if (!ok || flatten(spec, "", flat) != 0) {
@@ -124,7 +125,7 @@ static json_t *differences_of(const json_t *runs)
             char number[24];
             (void)snprintf(number, sizeof number, "%zu", i);
             json_t *own = json_object_get(json_array_get(all, i), path);
-            ok = ok && json_object_set_new(row, number, own ? json_deep_copy(own) : json_null()) == 0;
+            ok = ok && json_object_set_new(row, number, own ? json_clone(own) : json_null()) == 0;
         }
         ok = json_array_append_new(out, row) == 0 && ok;
     }

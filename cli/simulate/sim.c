@@ -4,6 +4,7 @@
 #include "cli/simulate/sim_impl.h"
 #include "common/base/rng.h"
 #include "common/base/str.h"
+#include "common/json/json_spec.h"
 
 /* -- time and ids ---------------------------------------------------------------------------------------- */
 
@@ -43,7 +44,7 @@ static enum err open_core(struct sim *s, struct fault *fault)
 static enum err create_run(struct sim *s, const json_t *spec, struct fault *fault)
 {
     struct arena arena = ARENA_INIT(SIM_ARENA_MAX);
-    json_t *copy = json_deep_copy(spec);
+    json_t *copy = json_clone(spec);
     struct op_run_create op = {.base = {.core = s->core, .arena = &arena, .caller = ""}, .spec = copy};
     enum err e = copy ? store_write_wait(s->store, op_run_create, &op) : ERR_NO_MEMORY;
     if (!e)

@@ -4,6 +4,7 @@
 #include "cli/csv.h"
 #include "cli/table.h"
 #include "common/json/json_num.h"
+#include "common/json/json_spec.h"
 #include "server/core/names.h"
 
 /* Takes the reference; a member that could not be made makes the object NULL. */
@@ -113,7 +114,7 @@ static json_t *targets_json(const struct sim_targets *t, bool in_seconds)
 
 json_t *sim_final_json(const struct run_row *run, const json_t *last, const struct sim_targets *targets)
 {
-    json_t *o = last ? json_deep_copy(last) : json_pack("{s:s}", "type", "final");
+    json_t *o = last ? json_clone(last) : json_pack("{s:s}", "type", "final");
     if (!last) {
         put_metric(&o, NULL, "train_loss");
         put_metric(&o, NULL, "test_accuracy");
@@ -140,7 +141,7 @@ json_t *sim_run_json(const struct run_row *run, const json_t *final)
                           run_outcome_name(run->outcome), "status_reason", run->status_reason,
                           "deterministic", (int)run->is_deterministic);
     put(&o, "spec", json_loads(run->spec, 0, NULL));
-    put(&o, "final", json_deep_copy(final));
+    put(&o, "final", json_clone(final));
     return o;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "cli/simulate/sim_trace.h"
 #include "common/base/rng.h"
+#include "common/json/json_spec.h"
 #include "server/core/run_spec.h"
 #include "worker/upload_time.h"
 
@@ -120,7 +121,7 @@ enum err sim_systems_load(const json_t *spec, const struct dataset *data, struct
                           struct fault *fault)
 {
     *out = (struct sim_systems){.arena = ARENA_INIT(SYSTEMS_ARENA_MAX)};
-    json_t *doc = json_deep_copy(spec);
+    json_t *doc = json_clone(spec);
     enum err e = doc ? load(out, doc, data, fault) : ERR_NO_MEMORY;
     json_decref(doc);
     return e;

@@ -7,6 +7,7 @@
 #include "cli/spec_file.h"
 #include "common/base/str.h"
 #include "common/crypto/sha256.h"
+#include "common/json/json_spec.h"
 
 #define MAX_FOLDER 150 /* bytes; file systems take 255, and a seed comes behind it */
 #define HASH_SHOWN 8
@@ -149,14 +150,13 @@ static enum err make_run(struct sweep *s, struct sweep_run *run)
 {
     const char *path;
     json_t *value;
-    run->spec = json_deep_copy(s->base);
+    run->spec = json_clone(s->base);
     enum err e = run->spec ? ERR_OK : ERR_NO_MEMORY;
     json_object_foreach(s->points[run->point].overrides, path, value)
     {
         const char *what = arena_printf(&s->arena, "--sweep %s", path);
         if (!e)
-            e = what ? json_put_path(run->spec, path, strlen(path), json_deep_copy(value), what,
-                                     &s->cli->fault)
+            e = what ? json_put_path(run->spec, path, strlen(path), json_clone(value), what, &s->cli->fault)
                      : ERR_NO_MEMORY;
     }
     if (!e && s->has_seeds && json_object_set_new(run->spec, "seed", json_integer(run->seed)))

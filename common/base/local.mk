@@ -20,6 +20,7 @@ libfedlane_base_a_SOURCES = \
 	common/crypto/certificate.c common/crypto/certificate.h \
 	common/crypto/token.c common/crypto/token.h \
 	common/json/json_emit.c common/json/json_emit.h \
+	common/json/json_memory.c common/json/json_memory.h \
 	common/json/json_num.c common/json/json_num.h \
 	common/json/json_spec.c common/json/json_spec.h \
 	common/json/json_text.c

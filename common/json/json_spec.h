@@ -48,6 +48,10 @@ enum err json_spec_parse(const json_t *obj, const struct json_field *fields, siz
                          enum json_unknown unknown, const char *prefix, struct arena *arena, void *out,
                          struct fault *fault) MUST_CHECK;
 
+/* A deep copy, new reference; NULL when out of memory. json_deep_copy() leaves out what it has no memory for,
+ * and says nothing. */
+json_t *json_clone(const json_t *value) MUST_CHECK;
+
 /* Text to a document: UTF-8 checked, a byte order mark passed over, duplicate keys refused, depth at most
  * LIMIT_JSON_DEPTH, nothing behind it. ERR_MALFORMED_JSON says line and column. The caller decrefs. */
 enum err json_text_parse(const char *text, size_t len, json_t **out, struct fault *fault) MUST_CHECK;

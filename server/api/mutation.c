@@ -29,7 +29,8 @@ struct mutation *mutation_new(struct api *api, struct request *rq, size_t op_siz
 enum err mutation_secret(struct mutation *m, const json_t *body, struct fault *fault)
 {
     m->body = json_copy((json_t *)body);
-    if (!m->body)
+    /* What there was no memory for is left out without a word. */
+    if (!m->body || json_object_size(m->body) != json_object_size(body))
         return ERR_NO_MEMORY;
     const json_t *own = json_object_get(m->body, "token_sha256");
     if (!own) {

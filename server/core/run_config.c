@@ -1,6 +1,7 @@
 /* What of a run's spec may change while it goes on. */
 #include <string.h>
 #include "common/base/str.h"
+#include "common/json/json_spec.h"
 #include "server/core/run_spec.h"
 
 static const char *const sections[] = {"training", "reporting", "evaluation"};
@@ -22,7 +23,7 @@ static enum err overlay(json_t *base, const json_t *patch, const char *path, str
 {
     if (!json_is_object(patch))
         return fault_set(fault, ERR_INVALID_FIELD, path, "must be an object");
-    json_t *copy = json_deep_copy(patch);
+    json_t *copy = json_clone(patch);
     enum err e = copy && !json_object_update(base, copy) ? ERR_OK : ERR_NO_MEMORY;
     json_decref(copy);
     return e;

@@ -1,4 +1,5 @@
 #include <string.h>
+#include "common/json/json_spec.h"
 #include "server/core/events.h"
 #include "server/core/experiment.h"
 #include "server/core/names.h"
@@ -65,7 +66,7 @@ enum err op_run_create(struct store_txn *txn, void *arg)
     struct work w = work_begin(txn, &a->base);
     struct run_spec spec;
     struct arch *arch = NULL;
-    json_t *doc = json_deep_copy(a->spec);
+    json_t *doc = json_clone(a->spec);
     enum err e = doc ? run_spec_parse(doc, w.arena, &spec, w.fault) : ERR_NO_MEMORY;
     if (!e)
         e = check_clock(&w, doc, &spec);
