@@ -25,7 +25,7 @@ static const struct option_row rows[] = {
     {"minutes", 'm', OPTION_INT, AT(minutes), "N", "how long the link may wait to be opened (default 10)",
      NULL, 1, 7 * 24 * 60},
     {"session-hours", 0, OPTION_INT, AT(session_hours), "N",
-     "how long who opens it stays signed in (default 12)", NULL, 1, 365 * 24},
+     "how long who opens it stays signed in (default 12)", NULL, 1, LOGIN_SESSION_HOURS_MAX},
     {"url", 'u', OPTION_STRING, AT(url), "URL",
      "where the browser finds the server (default: where the one on this data directory listens)", NULL, 0,
      0},

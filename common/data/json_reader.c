@@ -1,6 +1,7 @@
 #include "common/data/json_reader.h"
 
 #include <string.h>
+#include "common/base/str.h"
 
 #define DEPTH_MAX 32
 
@@ -288,6 +289,8 @@ static enum err take_text(struct json_reader *r, struct fault *fault)
     }
     r->text = f->block + start;
     r->len = len;
+    if (!utf8_is_valid(r->text, len))
+        return text_fault(f, r->offset, fault, "a text that is no UTF-8");
     r->token = JSON_TOKEN_TEXT;
     finish_value(r);
     return ERR_OK;

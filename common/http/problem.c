@@ -55,6 +55,11 @@ static enum err err_of_problem(const struct problem *p, int status)
     return is_known ? e : err_of_status(status);
 }
 
+static bool said(const char *text)
+{
+    return text && *text;
+}
+
 static bool parse_problem(const struct http_response *r, struct arena *arena, struct problem *out)
 {
     const char *type = http_response_header(r, "Content-Type");
@@ -67,7 +72,7 @@ static bool parse_problem(const struct http_response *r, struct arena *arena, st
     enum err e = json_spec_parse(root, problem_fields, sizeof problem_fields / sizeof *problem_fields,
                                  JSON_IGNORE_UNKNOWN, "", arena, out, NULL);
     json_decref(root);
-    return !e && out->code;
+    return !e && said(out->code);
 }
 
 /* The start of a body that is no problem+json, on one line: often a proxy's page, which names the cause. */
@@ -112,7 +117,7 @@ enum err problem_read(const struct http_response *r, const struct http_request *
     if (!parse_problem(r, &arena, &p)) {
         e = read_other(r, request, url, f);
     } else {
-        const char *text = p.detail ? p.detail : p.title ? p.title : p.code;
+        const char *text = said(p.detail) ? p.detail : said(p.title) ? p.title : p.code;
         names_request = names_request && p.request_id;
         e = fault_set(f, err_of_problem(&p, r->status), p.field, "%.400s%s%.64s%s", text,
                       names_request ? " (request " : "", names_request ? p.request_id : "",

@@ -38,7 +38,8 @@ static enum err grant_read(const char *path, struct login_grant *out, struct fau
     json_t *json = e == ERR_OK ? json_loadb(text.data, text.len, 0, NULL) : NULL;
     if (e == ERR_OK && (json_unpack(json, "{s:s, s:I, s:I, s:I}", "role", &role, "made_at", &made_at,
                                     "expires_at", &expires_at, "session_ms", &session_ms) != 0 ||
-                        token_role_parse(role, &out->role) != ERR_OK))
+                        token_role_parse(role, &out->role) != ERR_OK || made_at < 0 || expires_at < 0 ||
+                        session_ms < 1 || session_ms > (json_int_t)LOGIN_SESSION_HOURS_MAX * 3600 * 1000))
         e = fault_set(fault, ERR_CORRUPT, NULL, "%s is no login code. Remove it.", path);
     if (e == ERR_OK) {
         out->made_at = made_at;

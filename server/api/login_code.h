@@ -9,7 +9,8 @@
 #include "common/base/err.h"
 #include "common/base/ids.h"
 
-#define LOGIN_CODE_SIZE 65 /* 256 random bits as hex digits, and a NUL */
+#define LOGIN_SESSION_HOURS_MAX (365 * 24)
+#define LOGIN_CODE_SIZE         65 /* 256 random bits as hex digits, and a NUL */
 
 struct login_grant {
     int64_t role;                /* enum token_role: one */

@@ -247,14 +247,21 @@ START_TEST(test_a_broken_file_is_the_servers_fault)
     char code[LOGIN_CODE_SIZE];
     lab_open(&lab);
     make(&lab, ROLE_ADMIN, code);
+    static const char *const broken[] = {
+        "{\"role\": \"emperor\", \"made_at\": 1, \"expires_at\": 9000000000000, \"session_ms\": 1}",
+        "{\"role\": \"admin\", \"made_at\": -1, \"expires_at\": 9000000000000, \"session_ms\": 1}",
+        "{\"role\": \"admin\", \"made_at\": 1, \"expires_at\": 9000000000000, \"session_ms\": -1}",
+        "{\"role\": \"admin\", \"made_at\": 1, \"expires_at\": 1, \"session_ms\": 9223372036854775807}",
+    };
     const char *path = code_file(&lab);
-    FILE *f = fopen(path, "w");
-    ck_assert_int_gt(
-        fputs("{\"role\": \"emperor\", \"made_at\": 1, \"expires_at\": 1, \"session_ms\": 1}", f), 0);
-    (void)fclose(f);
-    struct http_answer a = login(&lab, code);
-    ck_assert_ptr_null(strstr(a.body, lab.dir));
-    answer_is_problem(&a, 500, "internal", NULL);
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        FILE *f = fopen(path, "w");
+        ck_assert_int_gt(fputs(broken[i], f), 0);
+        (void)fclose(f);
+        struct http_answer a = login(&lab, code);
+        ck_assert_ptr_null(strstr(a.body, lab.dir));
+        answer_is_problem(&a, 500, "internal", NULL);
+    }
     ck_assert_int_eq(unlink(path), 0);
     lab_close(&lab);
 }

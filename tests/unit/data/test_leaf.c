@@ -198,6 +198,7 @@ START_TEST(test_bad_json)
         {HEAD "{\"\\q\":1}}}", "an escape that JSON does not have"},
         {HEAD "{\"\\ud800\":1}}}", "no character"},
         {HEAD "{\"a\tb\":1}}}", "a control character"},
+        {HEAD "{\"\xb5\":1}}}", "a text that is no UTF-8"},
         {"{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "nested more than 32 deep"},
     };
     ck_bad(bad, sizeof bad / sizeof *bad);

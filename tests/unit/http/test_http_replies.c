@@ -37,6 +37,8 @@ static const struct problem_row {
     {409, "application/problem+json", "{\"code\": \"from_the_future\", \"detail\": \"d\"}", ERR_CONFLICT,
      "d"},
     {409, "application/problem+json", "{\"code\": \"ok\", \"detail\": \"d\"}", ERR_CONFLICT, "d"},
+    {409, "application/problem+json", "{\"code\": \"conflict\", \"detail\": \"\"}", ERR_CONFLICT, "conflict"},
+    {409, "application/problem+json", "{\"code\": \"\", \"detail\": \"\"}", ERR_CONFLICT, "409: {"},
     {404, "application/problem+json", "{\"code\": 5}", ERR_NOT_FOUND, "404: {\"code\": 5}"},
     {404, "application/problem+json", "{\"code\"", ERR_NOT_FOUND, "404"},
     {404, "application/problem+json", "", ERR_NOT_FOUND, "404"},
