@@ -19,4 +19,5 @@ include tests/api/local.mk
 include tests/crash/local.mk
 include tests/scenario/local.mk
 include tests/unit/cli/local.mk
+include tests/fuzz/local.mk
 include tests/unit/build-aux/local.mk

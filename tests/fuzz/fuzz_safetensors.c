@@ -1,0 +1,135 @@
+/* safetensors files, whole and as they stream by in pieces: both say the same. What is taken, written anew,
+ * is canonical: read again it gives the same values, and written again the same bytes.
+ *
+ * Input: a byte that says how the file is cut into pieces; then the file, or after a '@' its header's JSON up
+ * to a line end and the data, in front of which the target sets the header's length. */
+#include <stdlib.h>
+#include <string.h>
+#include "common/base/limits.h"
+#include "common/tensor/safetensors.h"
+#include "tests/fuzz/fuzz.h"
+
+#define PARAMS      9
+#define CARRIED     12
+#define HEADERS_MAX (256 * KIB)
+
+static struct tensor_table table;
+
+static void make_table(void)
+{
+    static const int64_t weight[] = {2, 3}, bias[] = {2}, empty[] = {0, 4}, steps[] = {1}, flags[] = {4};
+    struct fault fault = FAULT_NONE;
+    if (table.count)
+        return;
+    tensor_table_init(&table);
+    PROVE(!tensor_table_add(&table, "0.weight", DTYPE_F32, weight, 2, &fault));
+    PROVE(!tensor_table_add(&table, "0.bias", DTYPE_F32, bias, 1, &fault));
+    PROVE(!tensor_table_add(&table, "empty", DTYPE_F32, empty, 2, &fault));
+    PROVE(!tensor_table_add(&table, "scale", DTYPE_F32, NULL, 0, &fault));
+    PROVE(!tensor_table_add(&table, "steps", DTYPE_I64, steps, 1, &fault));
+    PROVE(!tensor_table_add(&table, "flags", DTYPE_BOOL, flags, 1, &fault));
+    PROVE(table.num_params == PARAMS && table.carried_bytes == CARRIED);
+}
+
+static void prove_same_header(const struct safetensors_header *a, const struct safetensors_header *b)
+{
+    PROVE(a->num_entries == b->num_entries && a->num_metadata == b->num_metadata);
+    PROVE(a->header_bytes == b->header_bytes || a->header_bytes == b->header_bytes + 8);
+    PROVE(a->data_bytes == b->data_bytes);
+    for (size_t i = 0; i < a->num_entries; i++)
+        PROVE(strcmp(a->entries[i].name, b->entries[i].name) == 0 &&
+              a->entries[i].begin == b->entries[i].begin);
+}
+
+/* The error of the stream; pieces of 1 to 17 bytes, or all at once. */
+static enum err stream(const uint8_t *file, size_t size, uint8_t cut, const struct safetensors_header *whole)
+{
+    struct arena arena = ARENA_INIT(16 * MIB);
+    struct safetensors_stream *s = NULL;
+    struct fault fault = FAULT_NONE;
+    uint32_t state = cut;
+    PROVE(safetensors_stream_new(&table, "", &arena, &s) == ERR_OK);
+    enum err e = ERR_OK;
+    for (size_t at = 0; at < size && !e;) {
+        state = state * 1664525u + 1013904223u;
+        size_t n = cut == 0 ? size : 1 + (state >> 16) % (cut % 17 + 1);
+        n = n < size - at ? n : size - at;
+        e = safetensors_stream_feed(s, file + at, n, &fault);
+        at += n;
+    }
+    PROVE(!e || safetensors_stream_feed(s, file, 1, NULL) == e); /* it stays refused */
+    e = safetensors_stream_end(s, &fault);
+    fuzz_prove_told(e, &fault);
+    if (!e)
+        prove_same_header(whole, safetensors_stream_header(s));
+    safetensors_stream_free(s);
+    arena_release(&arena);
+    return e;
+}
+
+static void prove_round_trip(const float *params, const uint8_t *carried, const struct safetensors_header *h)
+{
+    float params_again[PARAMS];
+    uint8_t carried_again[CARRIED];
+    struct safetensors_header header;
+    struct arena arena = ARENA_INIT(16 * MIB);
+    struct buf first = BUF_INIT(16 * MIB), second = BUF_INIT(16 * MIB);
+    struct fault fault = FAULT_NONE;
+    PROVE(!safetensors_encode(&table, "", params, carried, h->metadata, h->num_metadata, &first));
+    PROVE(!safetensors_decode(first.data, first.len, &table, "", &arena, params_again, carried_again, &header,
+                              &fault));
+    PROVE(memcmp(params, params_again, sizeof params_again) == 0);
+    PROVE(memcmp(carried, carried_again, CARRIED) == 0);
+    PROVE(header.num_metadata == h->num_metadata);
+    for (size_t i = 0; i < h->num_metadata; i++)
+        PROVE(strcmp(safetensors_metadata(&header, h->metadata[i].key), h->metadata[i].value) == 0);
+    PROVE(!safetensors_encode(&table, "", params_again, carried_again, header.metadata, header.num_metadata,
+                              &second));
+    PROVE(first.len == second.len && memcmp(first.data, second.data, first.len) == 0);
+    buf_release(&first);
+    buf_release(&second);
+    arena_release(&arena);
+}
+
+static void check_file(const uint8_t *file, size_t size, uint8_t cut)
+{
+    float params[PARAMS];
+    uint8_t carried[CARRIED];
+    struct arena arena = ARENA_INIT(16 * MIB);
+    struct safetensors_header header = {0};
+    struct fault fault = FAULT_NONE;
+    enum err e = safetensors_decode(file, size, &table, "", &arena, params, carried, &header, &fault);
+    fuzz_prove_told(e, &fault);
+    PROVE(!e || (err_http_status(e) == 422 && e != ERR_INVALID_UPDATE));
+    enum err streamed = stream(file, size, cut, &header);
+    /* A file of the wrong length with a value that is no number has two faults: either may be named. */
+    PROVE(e == streamed || (e && streamed && (e == ERR_NON_FINITE || streamed == ERR_NON_FINITE)));
+    if (!e)
+        prove_round_trip(params, carried, &header);
+    arena_release(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz_input in = {data, size};
+    uint8_t cut = fuzz_byte(&in);
+    make_table();
+    if (in.left == 0 || *in.at != '@') {
+        check_file(in.at, in.left, cut);
+        return 0;
+    }
+    (void)fuzz_byte(&in);
+    struct fuzz_input json = fuzz_until(&in, "\n");
+    uint8_t *file = malloc(8 + json.left + in.left);
+    PROVE(file != NULL);
+    uint64_t length = json.left;
+    for (int i = 0; i < 8; i++)
+        file[i] = (uint8_t)(length >> 8 * i);
+    if (json.left)
+        memcpy(file + 8, json.at, json.left);
+    if (in.left)
+        memcpy(file + 8 + json.left, in.at, in.left);
+    check_file(file, 8 + json.left + in.left, cut);
+    free(file);
+    return 0;
+}
