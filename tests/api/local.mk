@@ -18,6 +18,7 @@ API_TESTS = \
 	tests/bin/test_api_revocation \
 	tests/bin/test_api_work \
 	tests/bin/test_api_sparkline \
+	tests/bin/test_api_torture \
 	tests/bin/test_lttb \
 	tests/bin/test_auth_limit \
 	tests/bin/test_beat_scan \
@@ -104,6 +105,12 @@ tests_bin_test_api_work_LDADD = $(API_TEST_LIBS)
 tests_bin_test_api_sparkline_SOURCES = tests/api/test_sparkline.c $(API_LAB)
 tests_bin_test_api_sparkline_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_api_sparkline_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_torture_SOURCES = tests/api/test_torture.c tests/support/alloc_fail.c tests/support/alloc_fail.h \
+	tests/support/unit.h tests/unit/core/flaky_store.c tests/unit/core/flaky_store.h $(FUZZ_SERVER)
+tests_bin_test_api_torture_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_torture_LDFLAGS = $(AM_LDFLAGS) $(TORTURE_LINK)
+tests_bin_test_api_torture_LDADD = $(API_TEST_LIBS)
 
 tests_bin_test_lttb_SOURCES = tests/unit/api/test_lttb.c tests/support/unit.h
 tests_bin_test_lttb_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

@@ -33,6 +33,13 @@ bool alloc_fail_end(void)
     return has_failed;
 }
 
+long alloc_fail_left(void)
+{
+    long now = left;
+    left = -1;
+    return now;
+}
+
 void *__wrap_malloc(size_t size)
 {
     return fails() ? NULL : __real_malloc(size);

@@ -11,6 +11,11 @@ static bool fails(struct flaky *f)
     return true;
 }
 
+static enum err failure(const struct flaky *f, enum err otherwise)
+{
+    return f->err ? f->err : otherwise;
+}
+
 /* -- rows */
 
 struct flaky_store {
@@ -48,7 +53,7 @@ static enum err flaky_write(struct store *s, store_fn fn, void *arg, store_done_
 {
     struct call c = {store_of(s), fn, arg};
     if (fails(store_of(s)->flaky))
-        return ERR_UNAVAILABLE;
+        return failure(store_of(s)->flaky, ERR_UNAVAILABLE);
     return store_of(s)->real->ops->write(store_of(s)->real, call_fn, &c, done, done_ctx);
 }
 
@@ -83,7 +88,7 @@ static void flaky_close(struct store *s)
 #define REAL(txn) (((struct flaky_txn *)(txn))->real)
 #define FAIL_MAYBE(txn)                                                                                      \
     if (fails(((struct flaky_txn *)(txn))->flaky))                                                           \
-    return ERR_STORAGE_FULL
+    return failure(((struct flaky_txn *)(txn))->flaky, ERR_STORAGE_FULL)
 
 static enum err flaky_insert(struct store_txn *txn, enum record_kind kind, void *row)
 {
@@ -185,7 +190,7 @@ static struct flaky_blobs *blobs_of(struct blobs *b)
 static enum err flaky_put_begin(struct blobs *b, struct blob_put **out)
 {
     if (fails(blobs_of(b)->flaky))
-        return ERR_STORAGE_FULL;
+        return failure(blobs_of(b)->flaky, ERR_STORAGE_FULL);
     struct blob_put *p = calloc(1, sizeof *p);
     if (!p)
         return ERR_NO_MEMORY;
@@ -197,7 +202,7 @@ static enum err flaky_put_begin(struct blobs *b, struct blob_put **out)
 static enum err flaky_put_write(struct blob_put *p, const void *bytes, size_t n)
 {
     if (fails(p->blobs->flaky))
-        return ERR_STORAGE_FULL;
+        return failure(p->blobs->flaky, ERR_STORAGE_FULL);
     return p->blobs->real->ops->put_write(p->real, bytes, n);
 }
 
@@ -221,8 +226,9 @@ static void flaky_put_abort(struct blob_put *p)
 static enum err flaky_put_end(struct blob_put *p, int64_t *out_id)
 {
     if (fails(p->blobs->flaky)) {
+        enum err e = failure(p->blobs->flaky, ERR_STORAGE_FULL);
         flaky_put_abort(p);
-        return ERR_STORAGE_FULL;
+        return e;
     }
     enum err e = p->blobs->real->ops->put_end(p->real, out_id);
     free(p);
@@ -262,7 +268,7 @@ static enum err flaky_blob_read(struct blobs *b, int64_t id, int64_t offset, voi
     if (blobs_of(b)->flaky->bad_blob && id == blobs_of(b)->flaky->bad_blob)
         return blobs_of(b)->flaky->bad_err;
     if (fails(blobs_of(b)->flaky))
-        return ERR_STORAGE_FULL;
+        return failure(blobs_of(b)->flaky, ERR_STORAGE_FULL);
     return blobs_of(b)->real->ops->read(blobs_of(b)->real, id, offset, out, n);
 }
 
@@ -274,7 +280,7 @@ static enum err flaky_blob_remove(struct blobs *b, int64_t id)
 static enum err flaky_commit(struct blobs *b)
 {
     if (fails(blobs_of(b)->flaky))
-        return ERR_STORAGE_FULL;
+        return failure(blobs_of(b)->flaky, ERR_STORAGE_FULL);
     return blobs_of(b)->real->ops->commit(blobs_of(b)->real);
 }
 

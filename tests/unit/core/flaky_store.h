@@ -7,9 +7,10 @@
 #include "server/store/blobs.h"
 #include "server/store/store.h"
 
-/* Shared by both: calls are counted down, and the one that finds 0 left fails with ERR_STORAGE_FULL. Below 0:
- * none fails. */
+/* Shared by both: calls are counted down, and the one that finds 0 left fails. Below 0: none fails. */
 struct flaky {
+    enum err
+        err; /* what it fails with. ERR_OK: ERR_UNAVAILABLE for queueing a write, else ERR_STORAGE_FULL */
     int64_t left, calls;
     int64_t failures;
     int64_t bad_blob; /* every read of it fails with bad_err; 0: none */
