@@ -17,10 +17,11 @@
 #include "common/base/str.h"
 #include "server/store/backup.h"
 
-#define LINE_SIZE     8192 /* of a request or a reply */
-#define REQUEST_MS    5000 /* to send a request in */
-#define PROGRESS_MS   200
-#define BACKUP_PREFIX "backup "
+#define LINE_SIZE       8192 /* of a request or a reply */
+#define REQUEST_MS      5000 /* to send a request in */
+#define PROGRESS_MS     200
+#define BACKUP_PREFIX   "backup "
+#define PROGRESS_PREFIX "progress "
 
 struct control {
     const char *data_dir;
@@ -70,7 +71,7 @@ static bool goes_on(void *ctx, int64_t done, int64_t total)
         return false;
     if (now - s->said_at_ns >= (int64_t)PROGRESS_MS * 1000000) {
         char line[80];
-        (void)snprintf(line, sizeof line, "progress %lld %lld\n", (long long)done, (long long)total);
+        (void)snprintf(line, sizeof line, PROGRESS_PREFIX "%lld %lld\n", (long long)done, (long long)total);
         say(s->fd, line);
         s->said_at_ns = now;
     }
@@ -233,22 +234,35 @@ static int connect_to(const char *dir)
     return is_fine ? fd : -1;
 }
 
+/* "DONE TOTAL" */
+static bool read_progress(const char *text, int64_t *out_done, int64_t *out_total)
+{
+    char *end;
+    *out_done = strtoll(text, &end, 10);
+    if (end == text || *end != ' ')
+        return false;
+    text = end + 1;
+    *out_total = strtoll(text, &end, 10);
+    return end != text && !*end;
+}
+
 static enum err listen_to(FILE *replies, void (*progress)(int64_t done, int64_t total), struct fault *fault)
 {
     char line[LINE_SIZE];
-    long long done, total;
+    int64_t done, total;
     while (fgets(line, sizeof line, replies)) {
         line[strcspn(line, "\n")] = '\0';
         if (str_eq(line, "ok"))
             return ERR_OK;
         if (str_has_prefix(line, "error "))
             return fault_set(fault, ERR_UNAVAILABLE, NULL, "The server says: %s.", line + strlen("error "));
-        if (progress && sscanf(line, "progress %lld %lld", &done, &total) == 2)
+        if (progress && str_has_prefix(line, PROGRESS_PREFIX) &&
+            read_progress(line + strlen(PROGRESS_PREFIX), &done, &total))
             progress(done, total);
     }
-    return fault_set(
-        fault, ERR_UNAVAILABLE, NULL,
-        "The server ended before the backup was complete. Make it again; its log says why it ended.");
+    return fault_set(fault, ERR_UNAVAILABLE, NULL,
+                     "The server ended before the backup was complete. Make it again; its log says why it "
+                     "ended.");
 }
 
 enum err control_backup(const char *data_dir, const char *to_dir,
