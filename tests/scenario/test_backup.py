@@ -51,7 +51,7 @@ def expected():
 def test_under_load(lab):
     lab.start_server()
     one = lab.start_worker(SYNTHETIC, "0-14", name="one")
-    lab.start_worker(SYNTHETIC, "15-29", name="two")
+    lab.start_worker(SYNTHETIC, "15-29", name="two", options=["--max-request", "1024"])  # its updates go in pieces
     run_id = lab.submit(SPEC)
     for k in range(3):
         harness.wait_for(lambda: round_of(lab, run_id) >= 3 * k + 1, "round %d" % (3 * k + 1))
