@@ -267,6 +267,8 @@ enum err op_worker_resources(struct store_txn *txn, void *arg)
     struct work w = work_begin(txn, &a->base);
     struct worker_row worker;
     enum err e = worker_load(&w, a->worker_id, &worker);
+    if (e || worker.revoked_at)
+        return e;
     worker.resources = a->resources;
-    return e ? e : store_update(txn, RECORD_WORKER, &worker);
+    return store_update(txn, RECORD_WORKER, &worker);
 }

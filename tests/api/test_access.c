@@ -119,19 +119,30 @@ END_TEST
 
 START_TEST(test_a_malformed_authorization_is_unauthorized)
 {
-    struct lab lab;
-    lab_open(&lab);
-    static const char *const headers[] = {"Authorization: Basic YTpi\r\n", "Authorization: Bearer\r\n",
-                                          "Authorization: Bearer  \r\n", "Authorization: \r\n"};
-    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
-        struct http_answer a = lab_do(&lab, NULL, "GET", "/api/v1/runs", headers[i], NULL);
-        answer_is_problem(&a, 401, "unauthorized", NULL);
-    }
-    struct http_answer a =
-        lab_do(&lab, NULL, "GET", "/api/v1/runs", path_of("Authorization: bEARER %s\r\n", lab.viewer), NULL);
+    struct scene s;
+    scene_open(&s);
+    /* %s: a token that is good */
+    static const char *const headers[] = {"Basic YTpi",  "Bearer",   "Bearer  ",    "",
+                                          "%s",          "Bearer%s", "Bearer x %s", "Bearer \"%s\"",
+                                          "Bearer %s x", "Token %s", "%s Bearer"};
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
+        for (size_t k = 0; k < api_num_routes; k++) {
+            const struct route *r = &api_routes[k];
+            const char *hole = strstr(headers[i], "%s");
+            int before = (int)(hole ? (size_t)(hole - headers[i]) : strlen(headers[i]));
+            if (r->roles == 0)
+                continue;
+            struct http_answer a = lab_do(&s.lab, NULL, http_method_name(r->method), path_in(&s, r),
+                                          path_of("Authorization: %.*s%s%s\r\n", before, headers[i],
+                                                  hole ? s.lab.admin : "", hole ? hole + 2 : ""),
+                                          NULL);
+            answer_is_problem(&a, 401, "unauthorized", NULL);
+        }
+    struct http_answer a = lab_do(&s.lab, NULL, "GET", "/api/v1/runs",
+                                  path_of("Authorization: bEARER %s\r\n", s.lab.viewer), NULL);
     ck_assert_int_eq(a.status, 200);
     http_answer_release(&a);
-    lab_close(&lab);
+    lab_close(&s.lab);
 }
 END_TEST
 

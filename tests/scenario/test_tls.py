@@ -149,6 +149,10 @@ def test_mistakes_are_told_with_the_line_that_works(lab):
     # A name that the certificate does not have.
     done = lab.cli("run", "list", "--server", lab.url, *cacert(folder), check=False)
     assert done.returncode == 2 and "use a name that stands in the server's certificate" in done.stderr, done
+    worker = lab.start_worker(specs.SYNTHETIC, "0-1", options=cacert(folder))
+    harness.wait_for(lambda: "use a name that stands in the server's certificate" in worker.text(), "the worker's complaint")
+    assert "curl --cacert %s/ca.pem %s/healthz" % (folder, lab.url) in worker.text(), worker.text()
+    assert lab.admin.ok("GET", "/api/v1/workers")["items"] == []
     # http where https is spoken, and the reverse.
     done = lab.cli("run", "list", "--server", "http://127.0.0.1:%d" % lab.port, check=False)
     assert done.returncode == 2 and "https://" in done.stderr, done
