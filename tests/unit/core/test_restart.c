@@ -132,6 +132,56 @@ START_TEST(test_orphans_are_collected_and_nothing_else)
 }
 END_TEST
 
+struct updates_look {
+    struct lab *lab;
+    const char *run_id;
+    int64_t round;
+    struct update_row *rows;
+    size_t count;
+};
+
+static enum err read_updates(struct store_txn *txn, void *arg)
+{
+    struct updates_look *l = arg;
+    return store_find(txn, QUERY_UPDATES_BY_ROUND, &l->lab->arena, 0, &l->rows, &l->count,
+                      store_text(l->run_id), store_int(l->round), store_any);
+}
+
+static struct updates_look updates_of(struct lab *lab, const char *run_id, int64_t round)
+{
+    struct updates_look l = {.lab = lab, .run_id = run_id, .round = round};
+    ck_assert_int_eq(lab->store->ops->read(lab->store, read_updates, &l), ERR_OK);
+    return l;
+}
+
+/* So the end of a round costs the writer the same however many devices reported. */
+START_TEST(test_updates_go_with_their_round_and_their_rows_are_not_touched)
+{
+    struct lab lab;
+    int64_t size;
+    lab_open(&lab);
+    lab_devices(&lab, 2, 4);
+    const char *id = lab_submit(&lab, "{\"num_rounds\": 3}");
+    lab_work(&lab, 0, 1, 0);
+    struct updates_look before = updates_of(&lab, id, 0);
+    ck_assert_uint_eq(before.count, 1);
+    ck_assert_int_eq(lab.blobs->ops->size(lab.blobs, before.rows[0].blob_id, &size), ERR_OK);
+    lab_work(&lab, 1, 1, 0);
+    ck_assert_int_eq(lab_round(&lab, id, 0).status, ROUND_CLOSED);
+    struct updates_look after = updates_of(&lab, id, 0);
+    ck_assert_uint_eq(after.count, 2);
+    ck_assert_int_eq(after.rows[0].blob_id, before.rows[0].blob_id);
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_int_eq(lab.blobs->ops->size(lab.blobs, after.rows[i].blob_id, &size), ERR_NOT_FOUND);
+    /* Those of the open round outlive a restart. */
+    lab_work(&lab, 0, 1, 0);
+    struct updates_look open = updates_of(&lab, id, 1);
+    lab_restart(&lab);
+    ck_assert_int_eq(lab.blobs->ops->size(lab.blobs, open.rows[0].blob_id, &size), ERR_OK);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(test_only_the_newest_models_are_kept)
 {
     struct lab lab;
@@ -230,6 +280,7 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {test_restarts_change_nothing,
+                                  test_updates_go_with_their_round_and_their_rows_are_not_touched,
                                   test_a_round_that_was_aggregating_is_aggregated,
                                   test_deadlines_survive_a_restart,
                                   test_orphans_are_collected_and_nothing_else,
