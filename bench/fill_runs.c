@@ -214,7 +214,7 @@ static enum err put_devices(struct store_txn *txn, void *arg)
         id_of(1, 0, (uint64_t)k, device);
         record_init(RECORD_RUN_DEVICE, &row);
         row.run_id = f->run.id;
-        row.ordinal = k;
+        row.ordinal = row.position = k;
         row.device_id = device;
         row.num_examples = 100;
         row.num_test_examples = 20;

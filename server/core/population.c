@@ -10,6 +10,15 @@ enum err population_load(struct work *w, const struct run_row *run, struct run_d
     return store_find(w->txn, QUERY_RUN_DEVICES, w->arena, 0, out, out_count, store_text(run->id), store_any);
 }
 
+enum err population_member(struct work *w, const struct run_row *run, size_t position,
+                           struct run_device_row **out)
+{
+    size_t count;
+    enum err e = store_find(w->txn, QUERY_RUN_DEVICE_AT, w->arena, 1, out, &count, store_text(run->id),
+                            store_int((int64_t)position));
+    return !e && count == 0 ? ERR_CORRUPT : e;
+}
+
 enum err population_device(struct work *w, const struct run_row *run, struct run_device_row *member,
                            struct device_row *out)
 {
@@ -111,6 +120,7 @@ static enum err freeze(struct work *w, struct run_row *run, const struct device_
         row.device_id = devices[i].id;
         row.num_examples = devices[i].num_examples;
         row.num_test_examples = devices[i].num_test_examples;
+        row.position = (int64_t)i;
         enum err e = store_insert(w->txn, RECORD_RUN_DEVICE, &row);
         if (e)
             return e;

@@ -8,6 +8,10 @@
 enum err population_load(struct work *w, const struct run_row *run, struct run_device_row **out,
                          size_t *out_count) MUST_CHECK;
 
+/* The one at a position of it, of run->population; in the arena. */
+enum err population_member(struct work *w, const struct run_row *run, size_t position,
+                           struct run_device_row **out) MUST_CHECK;
+
 /* The device that is `member` now: where it was revoked and another has registered under its ordinal, that
  * one takes its place (*member and its row change, with the new one's sizes). out->revoked_at says that there
  * is none. */

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "common/fl/schedule.h"
 #include "server/core/budget.h"
@@ -31,10 +32,9 @@ enum err round_tasks_init(struct round_tasks *m, struct work *w, struct run_row 
 {
     *m = (struct round_tasks){.w = w, .run = run, .round = round};
     enum err e = plan_cache_get(&w->core->plans, run, round->config, &m->plan);
-    if (!e)
-        e = population_load(w, run, &m->devices, &m->num_devices);
     if (e)
         return e;
+    m->num_devices = (size_t)run->population;
     const struct selection_spec *spec = &m->plan->spec.selection;
     size_t count = (size_t)ceil((double)spec->devices_per_round * spec->over_selection - 1e-9);
     m->num_selected = count < m->num_devices ? count : m->num_devices;
@@ -61,12 +61,22 @@ static enum err list_next(struct round_tasks *m, struct task_row **out)
     return ERR_OK;
 }
 
+static enum err member_at(struct round_tasks *m, size_t position, struct run_device_row **out)
+{
+    if (!m->devices)
+        return population_member(m->w, m->run, position, out);
+    *out = &m->devices[position];
+    return ERR_OK;
+}
+
 static enum err task_make(struct round_tasks *m, size_t position, enum task_type type,
                           struct device_row *out_device, struct task_row **out)
 {
     struct task_row *t = NULL;
-    struct run_device_row *d = &m->devices[position];
-    enum err e = population_device(m->w, m->run, d, out_device);
+    struct run_device_row *d = NULL;
+    enum err e = member_at(m, position, &d);
+    if (!e)
+        e = population_device(m->w, m->run, d, out_device);
     if (!e)
         e = list_next(m, &t);
     if (e)
@@ -162,20 +172,33 @@ static enum err make_evaluate(struct round_tasks *m, size_t position, int64_t wa
     return ERR_OK;
 }
 
-enum err round_tasks_evaluate(struct round_tasks *m)
+static int ascending(const void *a, const void *b)
 {
-    struct round_row *round = m->round;
-    enum err e = ERR_OK;
-    bool is_apart = evaluates_apart(m->plan, round),
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of the selected alone: the others need not be looked at. */
+static enum err evaluate_selected(struct round_tasks *m)
+{
+    uint32_t *positions = arena_memdup(m->w->arena, m->selected, m->num_selected * sizeof *positions);
+    enum err e = positions ? ERR_OK : ERR_NO_MEMORY;
+    if (!e)
+        qsort(positions, m->num_selected, sizeof *positions, ascending);
+    for (size_t i = 0; i < m->num_selected && !e; i++)
+        e = make_evaluate(m, positions[i], WANT_EVALUATION);
+    return e;
+}
+
+/* Looks at the whole population: a round of few devices must not cost what all of them do. */
+static enum err evaluate_population(struct round_tasks *m, bool is_due, int64_t gradient)
+{
+    bool is_apart = evaluates_apart(m->plan, m->round),
          on_all = m->plan->spec.evaluation.on == EVALUATE_ALL_DEVICES;
-    bool is_due = round_is_evaluated(m->plan, round);
-    int64_t gradient = round_wants_gradients(m->plan, round) ? WANT_GRADIENT : 0;
     bool *is_selected = arena_calloc(m->w->arena, m->num_devices, sizeof *is_selected);
-    if (!is_selected)
-        return ERR_NO_MEMORY;
-    for (size_t i = 0; i < m->num_selected; i++)
+    enum err e = is_selected ? population_load(m->w, m->run, &m->devices, &m->num_devices) : ERR_NO_MEMORY;
+    for (size_t i = 0; i < m->num_selected && !e; i++)
         is_selected[m->selected[i]] = true;
-    deadline_start(m->w, m->plan, round);
     for (size_t i = 0; i < m->num_devices && !e; i++) {
         bool evaluates = is_due && (is_apart ? on_all || is_selected[i] : on_all && !is_selected[i]);
         int64_t wants = (evaluates ? WANT_EVALUATION : 0) | (m->devices[i].num_examples > 0 ? gradient : 0);
@@ -183,6 +206,17 @@ enum err round_tasks_evaluate(struct round_tasks *m)
             e = make_evaluate(m, i, wants);
     }
     return e;
+}
+
+enum err round_tasks_evaluate(struct round_tasks *m)
+{
+    bool is_due = round_is_evaluated(m->plan, m->round),
+         on_all = m->plan->spec.evaluation.on == EVALUATE_ALL_DEVICES;
+    int64_t gradient = round_wants_gradients(m->plan, m->round) ? WANT_GRADIENT : 0;
+    deadline_start(m->w, m->plan, m->round);
+    if (gradient || (is_due && on_all))
+        return evaluate_population(m, is_due, gradient);
+    return is_due && evaluates_apart(m->plan, m->round) ? evaluate_selected(m) : ERR_OK;
 }
 
 enum err round_tasks_insert(const struct round_tasks *m)

@@ -10,15 +10,16 @@ struct round_tasks {
     struct run_row *run;
     struct round_row *round;
     const struct plan *plan;
-    struct run_device_row *devices; /* the population, ascending ordinal */
+    struct run_device_row
+        *devices; /* the population, ascending ordinal; NULL unless all of it is looked at */
     size_t num_devices;
-    uint32_t *selected; /* S_t: positions in devices, in selection order */
+    uint32_t *selected; /* S_t: positions in the population, in selection order */
     size_t num_selected;
     struct task_row *items;
     size_t count, capacity;
 };
 
-/* Loads the population and selects S_t. */
+/* Selects S_t. */
 enum err round_tasks_init(struct round_tasks *m, struct work *w, struct run_row *run,
                           struct round_row *round) MUST_CHECK;
 /* The evaluate tasks that stand by themselves: in a final round, where the evaluation comes first, or where

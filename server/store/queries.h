@@ -17,6 +17,7 @@
     Q(RUNS, RUN, (O(experiment_id, EQ) O(status, EQ) O(id, LT)), (DESC(id)))                                 \
     Q(RUNS_BY_STATUS, RUN, (C(status, EQ)), (ASC(id)))                                                       \
     Q(RUN_DEVICES, RUN_DEVICE, (C(run_id, EQ) O(ordinal, GT)), (ASC(ordinal)))                               \
+    Q(RUN_DEVICE_AT, RUN_DEVICE, (C(run_id, EQ) C(position, EQ)), (ASC(ordinal)))                            \
     Q(ROUNDS, ROUND, (C(run_id, EQ) O(n, GT)), (ASC(n)))                                                     \
     Q(TASKS_BY_ROUND, TASK, (C(run_id, EQ) C(round, EQ) O(status, EQ) O(type, EQ)),                          \
       (ASC(ordinal) ASC(type)))                                                                              \

@@ -41,8 +41,10 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
     T(status_reason) I(population) I(round) I(model_version) T(strategy_state) I(is_deterministic)           \
     T(nondeterminism) I(last_event) T(created_by) I(created_at) I(started_at) I(finished_at)
 
-/* The population of a run: which device is which ordinal, with the sizes it had at the start. */
-#define RUN_DEVICE_COLUMNS(T, I, R) T(run_id) I(ordinal) T(device_id) I(num_examples) I(num_test_examples)
+/* The population of a run: which device is which ordinal, with the sizes it had at the start. position: 0, 1, ... by
+ * ascending ordinal. */
+#define RUN_DEVICE_COLUMNS(T, I, R)                                                                          \
+    T(run_id) I(ordinal) T(device_id) I(num_examples) I(num_test_examples) I(position)
 
 /* config: the values this round used. metrics: JSON object name -> value, aggregated, at model_version_in.
  * selected = received + dropped + failed + late once closed. evaluators / evaluated: evaluate tasks given out

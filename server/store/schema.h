@@ -23,6 +23,7 @@
  * update names one of its columns, changed or not; so those that never change are not named. */
 #define FIXED_TABLE(F)                                                                                       \
     F(RUN, (K(experiment_id)))                                                                               \
+    F(RUN_DEVICE, (K(position)))                                                                             \
     F(TASK, (K(run_id) K(round) K(ordinal) K(type) K(device_id)))                                            \
     F(UPDATE, (K(task_id) K(run_id) K(round) K(ordinal)))                                                    \
     F(DEVICE, (K(worker_id) K(dataset) K(ordinal) K(revoked_at)))                                            \

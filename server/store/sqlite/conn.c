@@ -114,7 +114,8 @@ static enum err change(struct conn *c, enum record_kind kind, enum sql_row what,
     enum err e = row_statement(c, kind, what, &stmt);
     if (e)
         return c->last_error = e;
-    int rc = bind_columns(stmt, t, what == SQL_REMOVE ? t->num_keys : t->num_columns, row);
+    /* The keys, or all columns but fixed ones at the end. */
+    int rc = bind_columns(stmt, t, (size_t)sqlite3_bind_parameter_count(stmt), row);
     if (!rc && needs_number)
         rc = sqlite3_bind_null(stmt, 1);
     if (!rc)
