@@ -113,3 +113,7 @@ bin_fedlane_server_LDADD = $(SERVER_LIBS)
 noinst_PROGRAMS += bench/fill_runs
 bench_fill_runs_SOURCES = bench/fill_runs.c
 bench_fill_runs_LDADD = $(SERVER_LIBS)
+
+noinst_PROGRAMS += bench/fill_fleet
+bench_fill_fleet_SOURCES = bench/fill_fleet.c
+bench_fill_fleet_LDADD = $(SERVER_LIBS)

@@ -13,6 +13,7 @@
  * a test compares them. */
 #define UNIQUE_TABLE(U)                                                                                      \
     U(EXPERIMENT, (K(name)), ALL_ROWS)                                                                       \
+    U(RUN_DEVICE, (K(run_id) K(position)), ALL_ROWS)                                                         \
     U(UPDATE, (K(task_id)), ALL_ROWS)                                                                        \
     U(DEVICE, (K(dataset) K(ordinal)), W(revoked_at))                                                        \
     U(WORKER, (K(instance_id)), ALL_ROWS)                                                                    \

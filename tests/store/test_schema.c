@@ -136,20 +136,27 @@ START_TEST(every_query_has_its_index)
 }
 END_TEST
 
-/* Where all devices evaluate, the few that train must not be looked for among them. */
-START_TEST(train_tasks_of_a_round_are_found_by_their_type)
+static void ck_found_by(sqlite3 *db, enum query query, unsigned mask, const char *columns)
+{
+    struct buf sql = BUF_INIT(SQL_MAX), plan = BUF_INIT(NO_LINES);
+    ck_err(buf_puts(&sql, "EXPLAIN QUERY PLAN "), ERR_OK);
+    ck_err(sql_query(schema_query(query), mask, false, &sql), ERR_OK);
+    rows_as_text(db, &plan, sql.data);
+    ck_assert_msg(strstr(plan.data, columns) != NULL, "%s", plan.data);
+    buf_release(&sql);
+    buf_release(&plan);
+}
+
+/* Where all devices evaluate, the few that train must not be looked for among them; nor a device among all of
+ * its run's. */
+START_TEST(few_are_not_looked_for_among_many)
 {
     const char *dir = make_dir();
     sqlite3 *db = fresh_database(dir);
-    struct buf sql = BUF_INIT(SQL_MAX), plan = BUF_INIT(NO_LINES);
     const struct store_value args[] = {store_text("run"), store_int(0), store_any, store_int(TASK_TRAIN)};
-    const struct query_type *q = schema_query(QUERY_TASKS_BY_ROUND);
-    ck_err(buf_puts(&sql, "EXPLAIN QUERY PLAN "), ERR_OK);
-    ck_err(sql_query(q, sql_mask(q, args), false, &sql), ERR_OK);
-    rows_as_text(db, &plan, sql.data);
-    ck_assert_msg(strstr(plan.data, "(run_id=? AND round=? AND type=?)") != NULL, "%s", plan.data);
-    buf_release(&sql);
-    buf_release(&plan);
+    ck_found_by(db, QUERY_TASKS_BY_ROUND, sql_mask(schema_query(QUERY_TASKS_BY_ROUND), args),
+                "(run_id=? AND round=? AND type=?)");
+    ck_found_by(db, QUERY_RUN_DEVICE_AT, 0, "(run_id=? AND position=?)");
     (void)sqlite3_close(db);
     remove_dir(dir);
 }
@@ -228,7 +235,7 @@ int main(void)
     tcase_add_test(tc, tables_have_the_columns_of_the_records);
     tcase_add_test(tc, unique_indexes_are_those_of_the_schema);
     tcase_add_test(tc, every_query_has_its_index);
-    tcase_add_test(tc, train_tasks_of_a_round_are_found_by_their_type);
+    tcase_add_test(tc, few_are_not_looked_for_among_many);
     tcase_add_test(tc, an_update_writes_no_index_of_what_never_changes);
     tcase_add_test(tc, a_schema_that_lacks_a_column_is_found_at_the_start);
     tcase_add_test(tc, settings_are_in_force);
