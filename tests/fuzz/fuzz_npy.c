@@ -60,7 +60,7 @@ static void load(const struct fuzz_input *in, uint8_t how)
         "\x93NUMPY\x01\x00\x36\x00{'descr': '|u1', 'fortran_order': False, 'shape': (4,)}"
         "\n\x00\x01\x01\x00";
     bool is_archive = in->left >= 2 && memcmp(in->at, "PK", 2) == 0;
-    char spec[300], path[128], y[160] = "";
+    char spec[400], path[128], y[160] = "";
     (void)snprintf(path, sizeof path, "%s/x.%s", fuzz_folder(), is_archive ? "npz" : "npy");
     FILE *out = fopen(path, "we");
     PROVE(out && fwrite(in->at, 1, in->left, out) == in->left && fclose(out) == 0);
