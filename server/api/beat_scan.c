@@ -4,6 +4,7 @@
 #include "common/base/str.h"
 
 #define MOST_DIGITS 24 /* of a number, with all that belongs to it */
+#define MOST_WHOLE  18 /* of a whole one, with its sign: the parser refuses what is no int64_t */
 
 /* The NUL behind the text ends every loop; one within it is no JSON. */
 struct scan {
@@ -99,10 +100,13 @@ static bool take_loss(struct scan *s, double *out)
     const char *start = s->at;
     if (*s->at == '-')
         s->at++;
-    if (!skip_whole(&s->at) || (*s->at == '.' && (s->at++, !skip_digits(&s->at))))
+    if (!skip_whole(&s->at))
+        return false;
+    bool is_whole = *s->at != '.';
+    if (!is_whole && (s->at++, !skip_digits(&s->at)))
         return false;
     size_t n = (size_t)(s->at - start);
-    if (n > MOST_DIGITS || *s->at == 'e' || *s->at == 'E')
+    if (n > (is_whole ? MOST_WHOLE : MOST_DIGITS) || *s->at == 'e' || *s->at == 'E')
         return false;
     memcpy(text, start, n);
     text[n] = '\0';

@@ -90,6 +90,8 @@ START_TEST(test_what_is_left_to_the_parser)
         "{\"tasks\":[{\"task_id\":\"" ID_A "\",\"train_loss\":null}]}",
         "{\"tasks\":[{\"task_id\":\"" ID_A "\",\"train_loss\":1e-5}]}",
         "{\"tasks\":[{\"task_id\":\"" ID_A "\",\"train_loss\":1.}]}",
+        "{\"tasks\":[{\"task_id\":\"" ID_A "\",\"train_loss\":9223372036854775808}]}",
+        "{\"tasks\":[{\"task_id\":\"" ID_A "\",\"train_loss\":-9223372036854775809}]}",
         "{\"tasks\":[{\"task_id\":\"" ID_A "\",\"train_loss\":.5}]}",
         "{\"tasks\":[{\"task_id\":\"" ID_A "\",\"train_loss\":-}]}",
     };
