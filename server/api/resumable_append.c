@@ -118,6 +118,15 @@ static enum err sink_open(void *ctx, struct request *rq, void **out_sink, struct
     return e;
 }
 
+static enum err check_room(const struct part *p, size_t n, struct fault *fault)
+{
+    if ((int64_t)n <= p->row.size_bytes - p->begin - p->size)
+        return ERR_OK;
+    return fault_set(fault, ERR_PAYLOAD_TOO_LARGE, NULL,
+                     "These are more than the %" PRId64 " bytes that Upload-Length announced.",
+                     p->row.size_bytes);
+}
+
 static enum err compare(struct part *p, const char *bytes, size_t n, struct fault *fault)
 {
     char stored[4096];
@@ -136,10 +145,6 @@ static enum err compare(struct part *p, const char *bytes, size_t n, struct faul
 
 static enum err append(struct part *p, const void *bytes, size_t n, struct fault *fault)
 {
-    if ((int64_t)n > p->row.size_bytes - p->begin - p->size)
-        return fault_set(fault, ERR_PAYLOAD_TOO_LARGE, NULL,
-                         "These are more than the %" PRId64 " bytes that Upload-Length announced.",
-                         p->row.size_bytes);
     enum err e = running_upload_write(p->running, bytes, n);
     if (e == ERR_CONFLICT)
         return fault_set(fault, e, NULL, "Another request of this device goes on with this upload.");
@@ -153,7 +158,9 @@ static enum err sink_write(void *sink, const void *bytes, size_t n, size_t *out_
     if (p->running && room_wait(p->api->room, &p->waiter, p->rq, NULL))
         return ERR_OK;
     *out_taken = n;
-    enum err e = p->running ? append(p, bytes, n, fault) : compare(p, bytes, n, fault);
+    enum err e = check_room(p, n, fault);
+    if (e == ERR_OK)
+        e = p->running ? append(p, bytes, n, fault) : compare(p, bytes, n, fault);
     p->size += e == ERR_OK ? (int64_t)n : 0;
     return e;
 }
@@ -185,6 +192,16 @@ static enum err appended(void *ctx, struct request *rq, struct fault *fault)
     return e == ERR_OK ? reply_empty(rq, 204) : e;
 }
 
+/* Its bytes went while they came in: with its round, say, and then that is what the device must hear. */
+static enum err dropped_meanwhile(struct part *p, struct fault *fault)
+{
+    p->fault = fault;
+    enum err e = p->api->store->ops->read(p->api->store, read_target, p);
+    if (e != ERR_OK)
+        return api_failure(fault, e);
+    return fault_set(fault, ERR_NOT_FOUND, NULL, "The upload was dropped meanwhile.");
+}
+
 enum err api_upload_append(void *ctx, struct request *rq, struct fault *fault)
 {
     struct api *api = ctx;
@@ -200,7 +217,7 @@ enum err api_upload_append(void *ctx, struct request *rq, struct fault *fault)
     if (e == ERR_CONFLICT)
         return fault_set(fault, e, NULL, "Another request of this device goes on with this upload.");
     if (e == ERR_NOT_FOUND)
-        return fault_set(fault, e, NULL, "The upload was dropped meanwhile.");
+        return dropped_meanwhile(p, fault);
     if (e != ERR_OK)
         return api_failure(fault, e);
     if (is_whole)

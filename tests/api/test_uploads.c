@@ -114,6 +114,22 @@ static void is_conflict(const struct scene *s, size_t offset, size_t from, size_
     answer_is_problem(&a, 409, "conflict", "Upload-Offset");
 }
 
+/* Of a length that nobody knows before its end. */
+static struct http_answer patch_chunk(const struct scene *s, size_t offset, const char *bytes)
+{
+    struct http_client c;
+    struct http_answer a;
+    ck_assert(http_client_open(&c, s->lab.port));
+    ck_assert(http_client_print(&c,
+                                "PATCH %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
+                                "Content-Type: application/partial-upload\r\nUpload-Offset: %zu\r\n"
+                                "Transfer-Encoding: chunked\r\n\r\n%zx\r\n%s\r\n0\r\n\r\n",
+                                s->upload, s->one.token, offset, strlen(bytes), bytes));
+    ck_assert(http_client_read(&c, false, &a));
+    http_client_close(&c);
+    return a;
+}
+
 START_TEST(test_in_pieces)
 {
     struct scene s;
@@ -143,8 +159,10 @@ START_TEST(test_in_pieces)
                        NULL, &s.file),
                true, id);
     is_conflict(&s, s.file.len, 0, 5);
+    struct http_answer a = patch_chunk(&s, s.file.len, "more");
+    answer_is_problem(&a, 413, "payload_too_large", NULL);
     s.file.data[s.file.len - 1] ^= 1;
-    struct http_answer a = patch_to(&s, 100, s.file.len);
+    a = patch_to(&s, 100, s.file.len);
     answer_is_problem(&a, 409, "duplicate_conflict", NULL);
     ck_assert_int_eq(head(&s), (int64_t)s.file.len);
     lab_refused(&s.lab, s.one.token, "DELETE", s.upload, NULL, 409, "conflict", NULL);
@@ -401,10 +419,16 @@ START_TEST(test_superseded_replaced_and_too_late)
     late.one = s.two;
     begin(&late, "", "");
     acknowledged(&late, 0, 10);
+    struct http_client slow; /* its piece is under way */
+    send_some(&late, &slow, 10, 20);
     lab_done(&s.lab, s.lab.runner, "POST", path_of("/api/v1/runs/%s/stop", s.run), NULL);
     a = patch_to(&late, 10, late.file.len);
     answer_is_problem(&a, 409, "run_not_running", NULL);
     lab_await_blob_bytes(&s.lab, before);
+    ck_assert(http_client_send(&slow, late.file.data + 20, late.file.len - 20));
+    ck_assert(http_client_read(&slow, false, &a));
+    answer_is_problem(&a, 409, "run_not_running", NULL);
+    http_client_close(&slow);
     struct http_answer gone = lab_do(&s.lab, s.lab.viewer, "GET", late.upload, NULL, NULL);
     answer_is_problem(&gone, 409, "run_not_running", NULL);
     json_decref(other);
