@@ -7,7 +7,7 @@
 #define MEDIA_JSON        "application/json"
 #define MEDIA_PROBLEM     "application/problem+json"
 #define MEDIA_SAFETENSORS "application/vnd.safetensors"
-#define MEDIA_BYTES       "application/octet-stream" /* taken for weights, too */
+#define MEDIA_BYTES       "application/octet-stream"        /* taken for weights, too */
 #define MEDIA_PART        "application/partial-upload"      /* a piece of an upload */
 #define MEDIA_PART_TUS    "application/offset+octet-stream" /* the same as tus calls it */
 #define MEDIA_EVENTS      "text/event-stream"

@@ -26,7 +26,7 @@ struct core {
     struct arena background_arena;
     struct presence_table presence;
     struct progress_table progress;
-    int64_t blobs_begun; /* what commit_end takes; of the thread that commits */
+    int64_t blobs_begun;     /* what commit_end takes; of the thread that commits */
     int64_t last_global_seq; /* of events that belong to no run; as plans */
     pthread_mutex_t leftovers_lock;
     struct leftover *leftovers;

@@ -67,7 +67,7 @@ enum err httpd_start(const struct httpd_config *config, const struct route *rout
     enum err e = router_new(routes, num_routes, &h->router, fault);
     if (e)
         goto out;
-    if ((e = peers_new(h->config.max_connections_per_ip, &h->peers)) != ERR_OK) {
+    if (peers_new(h->config.max_connections_per_ip, &h->peers) != ERR_OK) {
         e = reply_no_memory(fault);
         goto out;
     }

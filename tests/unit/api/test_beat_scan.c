@@ -106,17 +106,16 @@ END_TEST
 
 START_TEST(test_more_tasks_than_it_holds)
 {
-    char text[4096] = "{\"tasks\":[";
-    for (int i = 0; i < BEAT_TASKS; i++)
-        (void)strncat(text, i ? ",{\"task_id\":\"" ID_A "\"}" : "{\"task_id\":\"" ID_A "\"}", 100);
-    size_t n = strlen(text);
+    char text[4096];
     struct beat_scan s;
-    (void)strncat(text, "]}", 3);
-    ck_assert(scan(text, &s));
+    for (int num_tasks = BEAT_TASKS; num_tasks <= BEAT_TASKS + 1; num_tasks++) {
+        size_t n = (size_t)snprintf(text, sizeof text, "{\"tasks\":[");
+        for (int i = 0; i < num_tasks; i++)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s{\"task_id\":\"" ID_A "\"}", i ? "," : "");
+        (void)snprintf(text + n, sizeof text - n, "]}");
+        ck_assert(scan(text, &s) == (num_tasks <= BEAT_TASKS));
+    }
     ck_assert_uint_eq(s.num_tasks, BEAT_TASKS);
-    text[n] = '\0';
-    (void)strncat(text, ",{\"task_id\":\"" ID_A "\"}]}", 100);
-    ck_assert(!scan(text, &s));
 }
 END_TEST
 
