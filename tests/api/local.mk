@@ -19,6 +19,7 @@ API_TESTS = \
 	tests/bin/test_api_work \
 	tests/bin/test_api_sparkline \
 	tests/bin/test_api_torture \
+	tests/bin/test_api_load \
 	tests/bin/test_lttb \
 	tests/bin/test_auth_limit \
 	tests/bin/test_beat_scan \
@@ -105,6 +106,10 @@ tests_bin_test_api_work_LDADD = $(API_TEST_LIBS)
 tests_bin_test_api_sparkline_SOURCES = tests/api/test_sparkline.c $(API_LAB)
 tests_bin_test_api_sparkline_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_api_sparkline_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_load_SOURCES = tests/api/test_load.c $(API_LAB)
+tests_bin_test_api_load_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_load_LDADD = $(API_TEST_LIBS)
 
 tests_bin_test_api_torture_SOURCES = tests/api/test_torture.c tests/support/alloc_fail.c tests/support/alloc_fail.h \
 	tests/support/unit.h tests/unit/core/flaky_store.c tests/unit/core/flaky_store.h $(FUZZ_SERVER)

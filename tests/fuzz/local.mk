@@ -17,7 +17,7 @@ FUZZ_TARGETS = \
 	tests/bin/fuzz_worker \
 	tests/bin/fuzz_trace \
 	tests/bin/fuzz_secrets
-EXTRA_DIST += tests/fuzz/corpus tests/fuzz/run.py tests/fuzz/seeds.py
+EXTRA_DIST += .gitattributes tests/fuzz/corpus tests/fuzz/run.py tests/fuzz/seeds.py
 check_PROGRAMS += $(FUZZ_TARGETS)
 
 check_LIBRARIES += tests/bin/libfuzztest.a
