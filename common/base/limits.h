@@ -42,7 +42,7 @@
 #define LIMIT_QUERY_PARAMS       32
 #define DEFAULT_AUTH_FAILURES    60 /* of one address at once; one a second is forgotten */
 #define LIMIT_URL                (4 * KIB)
-#define LIMIT_CONNECTION_MEMORY  (12 * KIB) /* of one connection: request line and headers */
+#define LIMIT_CONNECTION_MEMORY  (11 * KIB) /* of one connection: request line and headers */
 #define LIMIT_CONNECTIONS        20000
 #define DEFAULT_PEER_CONNECTIONS 15000 /* of one address: not all, but a machine full of devices fits */
 #define LIMIT_WAITERS            15000
