@@ -67,11 +67,12 @@ static void prove_round_trip(const struct buf *cells)
     buf_release(&again);
 }
 
-/* No NUL in a cell, and no row of one empty cell, which written anew is an empty line. */
+/* No NUL in a cell, no row of one empty cell, which written anew is an empty line, and no byte order mark,
+ * which written at the front is none of the cell's. */
 static bool can_be_written(const struct fuzz_input *in)
 {
     return in->left && !memchr(in->at, '\0', in->left) && !memmem(in->at, in->left, "\"\"", 2) &&
-           !(in->left >= 3 && memcmp(in->at, "\xef\xbb\xbf", 3) == 0);
+           !memmem(in->at, in->left, "\xef\xbb\xbf", 3);
 }
 
 /* The small reader of traces: it must not crash, and says what is wrong. */
