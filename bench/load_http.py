@@ -63,18 +63,20 @@ def parked_once(report, count, with_tls):
         woken = result["statuses"].get("200", 0)
         report.expect(woken == count and result["ended"] == 0 and result["reopened"] == 0,
                       "%s: %d of %d woken, %s" % (name, woken, count, result))
-        bar = 330 if with_tls else 200
-        report.row(name + ": the server's memory", "%.0f MB (%.0f before; %.1f KB each)" %
-                   (memory, before, (memory - before) * 1e3 / count), "under %.0f MB" % bar, memory < bar)
+        bar, each = 330 if with_tls else 200, (memory - before) / count
+        most = before + 10000 * each
+        report.row(name + ": the server's memory", "%.0f MB (%.0f before; %.1f KB each%s)" %
+                   (memory, before, each * 1e3, "" if count == 10000 else "; with 10,000: %.0f MB" % most),
+                   "under %.0f MB with 10,000" % bar, most < bar)
         took = result["last"] - result["first"]
         report.row(name + ": from the first that has its task to the last", "%.2f s; the round was there %.2f s after it was asked for" %
                    (took, result["first"] - start), "0.8 s", took <= 0.8)
 
 
 def parked(report, is_short):
-    count = 1000 if is_short else 10000
-    parked_once(report, count, False)
-    parked_once(report, count, True)
+    parked_once(report, 1000 if is_short else 10000, False)
+    # The client shakes hands with one after the other: with more the first would have waited their minute before all do.
+    parked_once(report, 500 if is_short else 2000, True)
 
 
 # -- busy --------------------------------------------------------------------------------------------------------
