@@ -11,7 +11,7 @@
 
 #define SECTOR    512 /* what a disk writes whole */
 #define MAX_FILES 16
-#define MAX_SIZE  ((int64_t)8 << 20)
+#define MAX_SIZE  ((int64_t)64 << 20)
 
 /* What of a file is on the disk, and which sectors differ from it in the cache. */
 struct disk_file {

@@ -14,6 +14,8 @@
 #include "tests/support/unit.h"
 
 #define MAX_SEQ 1000
+#define LARGE                                                                                                \
+    (MAX_SEQ - 1) /* the number of an event whose weights are written in pieces, while they arrive */
 
 /* What the process that lost its power had said, by the number of the event. */
 struct said {
@@ -29,7 +31,7 @@ struct verdict {
 static size_t size_of(int64_t seq)
 {
     static const size_t sizes[] = {31000, 120000, 5, 40000};
-    return sizes[seq % 4];
+    return seq == LARGE ? (size_t)18 << 20 : sizes[seq % 4];
 }
 
 /* ---- the process whose power is cut ---- */
@@ -38,6 +40,7 @@ struct session {
     struct store *store;
     struct blobs *blobs;
     int pipe;
+    bool has_large;
     bool rows_first; /* as it should not be: what the metadata name is committed after them */
 };
 
@@ -102,13 +105,13 @@ static void end(struct session *s)
 }
 
 /* Opens twice, so that cuts also meet the emptying of the log, the end and the taking up. */
-static _Noreturn void child(const char *dir, int pipe_end, int64_t first, bool rows_first,
-                            const struct power_plan *plan)
+static _Noreturn void child(const char *dir, struct session s, int64_t first, const struct power_plan *plan)
 {
-    struct session s = {.pipe = pipe_end, .rows_first = rows_first};
     int64_t ids[4];
     power_vfs_install(plan);
     begin(&s, dir);
+    if (s.has_large)
+        (void)add(&s, LARGE);
     for (int64_t i = 0; i < 4; i++)
         ids[i] = add(&s, first + i);
     drop(&s, first + 1, ids[1]);
@@ -124,7 +127,8 @@ static _Noreturn void child(const char *dir, int pipe_end, int64_t first, bool r
 /* ---- and what is found when it is back ---- */
 
 /* Whether the power was cut. */
-static bool run_and_cut(const char *dir, struct said *said, bool rows_first, const struct power_plan *plan)
+static bool run_and_cut(const char *dir, struct said *said, struct session session,
+                        const struct power_plan *plan)
 {
     int ends[2], status;
     int64_t seq, first = said->last + 1;
@@ -133,11 +137,12 @@ static bool run_and_cut(const char *dir, struct said *said, bool rows_first, con
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
         (void)close(ends[0]);
-        child(dir, ends[1], first, rows_first, plan);
+        session.pipe = ends[1];
+        child(dir, session, first, plan);
     }
     (void)close(ends[1]);
     said->last = first + 5;
-    ck_assert_int_lt(said->last, MAX_SEQ);
+    ck_assert_int_lt(said->last, LARGE);
     while (read(ends[0], &seq, sizeof seq) == sizeof seq)
         *(seq > 0 ? &said->was_added[seq] : &said->was_removed[-seq]) = true;
     (void)close(ends[0]);
@@ -169,7 +174,7 @@ static struct verdict look(const char *dir, const struct said *said)
     struct blobs *blobs = open_blobs(sqlite_backend(), dir);
     found = (struct found){.run_id = "r", .blob_ids = blob_ids, .max = MAX_SEQ};
     ck_err(store->ops->read(store, find_events, &found), ERR_OK);
-    for (int64_t seq = 1; seq <= said->last; seq++) {
+    for (int64_t seq = 1; seq < MAX_SEQ; seq++) {
         v.lost += said->was_added[seq] && !said->was_removed[seq] && !found.has[seq];
         v.back += said->was_removed[seq] && found.has[seq];
         v.without_blob += found.has[seq] && !blob_is_whole(blobs, blob_ids[seq], seq, size_of(seq));
@@ -230,11 +235,11 @@ static const char *new_dir(void)
 }
 
 /* One session that is cut at that point; false: it came to its end. */
-static bool one_cut(const char *dir, const struct power_plan *plan)
+static bool one_cut(const char *dir, struct session session, const struct power_plan *plan)
 {
     static struct said said;
     said = (struct said){0};
-    bool was_cut = run_and_cut(dir, &said, false, plan);
+    bool was_cut = run_and_cut(dir, &said, session, plan);
     check(dir, &said, plan);
     remove_dir(dir);
     return was_cut;
@@ -246,10 +251,23 @@ START_TEST(what_was_acknowledged_survives_every_cut)
     int stride = unit_is_full() ? 1 : 4 * FAULT_STRIDE;
     for (uint64_t seed = 0; seed < 2; seed++) {
         struct power_plan plan = {.cut_at = 1 + (int64_t)seed * stride / 2, .survives = seed};
-        while (one_cut(new_dir(), &plan))
+        while (one_cut(new_dir(), (struct session){0}, &plan))
             plan.cut_at += stride;
         ck_assert_int_gt(plan.cut_at, 100);
     }
+    remove_dir(made);
+}
+END_TEST
+
+/* The many calls of a large body are alike: one in some. */
+START_TEST(a_large_body_survives_cuts)
+{
+    struct power_plan plan = {.cut_at = 5};
+    while (one_cut(new_dir(), (struct session){.has_large = true}, &plan)) {
+        plan.cut_at += (unit_is_full() ? 13 : 101) * FAULT_STRIDE;
+        plan.survives = (uint64_t)plan.cut_at % 2;
+    }
+    ck_assert_int_gt(plan.cut_at, 500);
     remove_dir(made);
 }
 END_TEST
@@ -258,7 +276,7 @@ END_TEST
 START_TEST(the_first_start_survives_cuts)
 {
     struct power_plan plan = {.cut_at = 1};
-    while (one_cut(make_dir(), &plan)) {
+    while (one_cut(make_dir(), (struct session){0}, &plan)) {
         plan.cut_at += 23 * FAULT_STRIDE;
         plan.survives = (uint64_t)plan.cut_at % 3;
     }
@@ -275,7 +293,7 @@ START_TEST(what_was_acknowledged_survives_cut_upon_cut)
     for (uint64_t i = 0; i < 30; i += FAULT_STRIDE) {
         uint64_t far = rng_u64(31, i) % 3 ? 150 : 12;
         struct power_plan plan = {.cut_at = 1 + (int64_t)(rng_u64(32, i) % far), .survives = i % 4 ? i : 0};
-        (void)run_and_cut(dir, &said, false, &plan);
+        (void)run_and_cut(dir, &said, (struct session){0}, &plan);
         check(dir, &said, &plan);
     }
     remove_dir(dir);
@@ -291,7 +309,7 @@ static struct verdict worst(bool rows_first, bool syncs_lie)
         const char *dir = new_dir();
         static struct said said;
         said = (struct said){0};
-        (void)run_and_cut(dir, &said, rows_first, &plan);
+        (void)run_and_cut(dir, &said, (struct session){.rows_first = rows_first}, &plan);
         forgive_removals(&said);
         struct verdict v = look(dir, &said);
         w.lost = v.lost > w.lost ? v.lost : w.lost;
@@ -318,7 +336,9 @@ END_TEST
 int main(void)
 {
     log_init(LOG_WARNING, LOG_TEXT);
-    const TTest *const tests[] = {what_was_acknowledged_survives_every_cut, the_first_start_survives_cuts,
+    const TTest *const tests[] = {what_was_acknowledged_survives_every_cut,
+                                  the_first_start_survives_cuts,
+                                  a_large_body_survives_cuts,
                                   what_was_acknowledged_survives_cut_upon_cut,
                                   a_disk_that_lies_about_syncs_is_found_out,
                                   rows_that_are_committed_before_their_blobs_are_found_out};
