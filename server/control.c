@@ -20,6 +20,7 @@
 #define LINE_SIZE       8192 /* of a request or a reply */
 #define REQUEST_MS      5000 /* to send a request in */
 #define PROGRESS_MS     200
+#define RETRY_MS        200 /* where a client cannot be taken: all descriptors are in use */
 #define BACKUP_PREFIX   "backup "
 #define PROGRESS_PREFIX "progress "
 
@@ -148,12 +149,14 @@ static void *run(void *arg)
 {
     struct control *c = arg;
     while (!atomic_load(&c->is_stopping)) {
-        struct pollfd wait[] = {{.fd = c->listener, .events = POLLIN}, {.fd = c->wakeup, .events = POLLIN}};
-        if (poll(wait, 2, -1) < 0 || !(wait[0].revents & POLLIN))
+        struct pollfd wait[] = {{.fd = c->wakeup, .events = POLLIN}, {.fd = c->listener, .events = POLLIN}};
+        if (poll(wait, 2, -1) < 0 || !(wait[1].revents & POLLIN))
             continue;
         int fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC);
-        if (fd < 0)
+        if (fd < 0) { /* the client is still there, and poll would say so at once */
+            (void)poll(wait, 1, RETRY_MS);
             continue;
+        }
         serve(c, fd);
         (void)close(fd);
     }

@@ -5,7 +5,9 @@ import contextlib
 import glob
 import json
 import os
+import resource
 import shutil
+import socket
 import sqlite3
 import stat
 import struct
@@ -227,6 +229,42 @@ def test_cut_short(lab):
     lab.data_dir = lab.path("restored")
     restore(lab, "b", lab.data_dir)
     lab.start_server()
+
+
+def naps(pid):
+    """How often each thread has gone to sleep."""
+    found = {}
+    for thread in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/status" % (pid, thread)) as f:
+            found[thread] = int(next(line for line in f if line.startswith("voluntary")).split()[1])
+    return found
+
+
+def test_no_descriptor_is_left(lab):
+    """Whoever asks waits then, and what he asks of does not spin."""
+    lab.start_server()
+    pid = lab.server.process.pid
+
+    def ask():
+        client = socket.socket(socket.AF_UNIX)
+        client.settimeout(harness.TIMEOUT_S)
+        client.connect(os.path.join(lab.data_dir, "control.sock"))
+        client.sendall(b"what\n")
+        return client
+    before = naps(pid)
+    for _ in range(50):
+        with ask() as client:
+            assert client.recv(100).startswith(b"error "), "no answer"
+    after = naps(pid)
+    thread = max(before, key=lambda t: after[t] - before[t])  # the one that answered
+    open_files = len(os.listdir("/proc/%d/fd" % pid))
+    limits = resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_files, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    with ask() as client:
+        start = naps(pid)[thread]
+        harness.wait_for(lambda: naps(pid)[thread] > start + 3, "the thread to sleep", 30)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+        assert client.recv(100).startswith(b"error "), "no answer"
+    assert lab.server.stop() == 0
 
 
 harness.main(globals())
