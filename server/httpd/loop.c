@@ -156,6 +156,18 @@ static bool loop_is_finished(const struct loop *l)
     return !l->live || mono_ns() - l->stopping_since_ns > STOP_GRACE_NS;
 }
 
+/* A connection ends at the end of a turn of libmicrohttpd's. Where there had been too many of them, or no
+ * descriptor was left, it listens again at the begin of the next turn only, and none may come: those who
+ * wait to be accepted bring about none. */
+static void loop_serve(struct loop *l)
+{
+    size_t before;
+    do {
+        before = atomic_load(&l->num_connections);
+        (void)MHD_run(l->daemon);
+    } while (atomic_load(&l->num_connections) < before);
+}
+
 static void *loop_run(void *arg)
 {
     struct loop *l = arg;
@@ -169,7 +181,7 @@ static void *loop_run(void *arg)
         loop_fire_timers(l, now_ns);
         loop_obey(l);
         connections_cut_slow(l, now_ns);
-        (void)MHD_run(l->daemon);
+        loop_serve(l);
         exchange_cut_ended(l);
     }
     MHD_stop_daemon(l->daemon);

@@ -206,6 +206,30 @@ START_TEST(one_address_cannot_take_all_connections)
 }
 END_TEST
 
+START_TEST(who_waits_behind_the_last_connection_is_served)
+{
+    struct httpd *h = NULL;
+    struct fault fault = FAULT_NONE;
+    const struct httpd_config config = {.address = "127.0.0.1", .threads = 1, .max_connections = 1};
+    const struct httpd_hooks hooks = {.ctx = NULL};
+    static const char request[] = "GET /hello HTTP/1.1\r\nHost: test\r\n\r\n";
+    ck_assert_int_eq(httpd_start(&config, fixture_routes, num_fixture_routes, &hooks, &h, &fault), ERR_OK);
+    struct http_client c[3];
+    struct http_answer a;
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert(http_client_open(&c[i], httpd_port(h)));
+        ck_assert(http_client_send(&c[i], request, sizeof request - 1));
+    }
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_msg(http_client_read(&c[i], false, &a), "connection %zu got no answer", i);
+        ck_assert_int_eq(a.status, 200);
+        http_answer_release(&a);
+        http_client_close(&c[i]);
+    }
+    httpd_stop(h);
+}
+END_TEST
+
 static uint64_t network_of(const char *text)
 {
     struct sockaddr_in v4 = {.sin_family = AF_INET};
@@ -326,6 +350,7 @@ int main(void)
         draining_answers_who_waits_and_lets_others_finish,
         stopping_waits_for_deferred_requests_and_cuts_the_rest,
         one_address_cannot_take_all_connections,
+        who_waits_behind_the_last_connection_is_served,
         addresses_count_by_their_network,
         many_busy_connections_never_stall,
         a_burst_of_128_is_served,
