@@ -44,7 +44,9 @@ class Fleet:
         return [("POST", "/api/v1/devices/%s/tasks:claim" % device, self.tokens[device], None) for _, device in tasks]
 
     def claim_all(self, tasks):
-        result = self.lab.load(self.lab.requests("claims", self.claims(tasks)), connections=1, times=len(tasks), seconds=300)
+        connections = next(n for n in (64, 50, 5, 1) if len(tasks) % n == 0)
+        result = self.lab.load(self.lab.requests("claims", self.claims(tasks)), connections=connections,
+                               times=len(tasks) // connections, seconds=300)
         assert all_status(result, 200), result
 
     def updates(self, tasks):
@@ -151,9 +153,9 @@ def store_alone(report):
 
 def burst_and_pace(report, name, is_short, connections, bar, repeats, **cores):
     """As many updates as the server takes, several times, and then 80 % of what is to be reached."""
-    each = (2 if is_short else 80 if connections > 100 else 320) * connections
+    each = (2 if is_short else 40 if connections > 100 else 160) * connections
     seconds = 0.5 if is_short else 4
-    paced = int(0.8 * bar * seconds * 1.1)
+    paced = int(0.8 * bar * seconds * 1.1) // 64 * 64
     with lab(**cores) as load_lab:
         fleet = Fleet(load_lab, repeats * each + paced, repeats * each + paced, MODEL_31_KB)
         load_lab.start_server("--heartbeat-s", "3600", *(["--threads", "1"] if cores else []))
