@@ -148,7 +148,14 @@ static enum err json_read(struct request *rq, struct fault *fault)
     return fault_set(fault, ERR_MALFORMED_JSON, NULL, "the body is empty; this route takes a JSON object");
 }
 
-enum err body_finish(struct request *rq, struct fault *fault)
+static void drop_sink(struct request *rq)
+{
+    if (rq->sink)
+        rq->match.route->sink->abort(rq->sink);
+    rq->sink = NULL;
+}
+
+static enum err check_digest(struct request *rq, struct fault *fault)
 {
     enum err e = ERR_OK;
     if (rq->hash) {
@@ -169,7 +176,15 @@ enum err body_finish(struct request *rq, struct fault *fault)
                              "the body that arrived has SHA-256 %s, the header says %s; send it again",
                              actual, rq->digest);
     }
-    return rq->match.route->body == BODY_JSON ? json_read(rq, fault) : ERR_OK;
+    return ERR_OK;
+}
+
+enum err body_finish(struct request *rq, struct fault *fault)
+{
+    enum err e = check_digest(rq, fault);
+    if (e)
+        drop_sink(rq); /* before the answer: who hears it finds nothing left of the body */
+    return !e && rq->match.route->body == BODY_JSON ? json_read(rq, fault) : e;
 }
 
 bool body_is_too_slow(const struct request *rq, int64_t now_ns)
@@ -181,9 +196,7 @@ bool body_is_too_slow(const struct request *rq, int64_t now_ns)
 
 void body_release(struct request *rq)
 {
-    if (rq->sink)
-        rq->match.route->sink->abort(rq->sink);
-    rq->sink = NULL;
+    drop_sink(rq);
     sha256_free(rq->hash);
     rq->hash = NULL;
     json_decref(rq->json);
