@@ -55,7 +55,10 @@ enum err atomic_file_write(const char *path, const struct file_part *parts, size
     enum err e = ERR_OK;
     if (asprintf(&tmp, "%s.tmp", path) < 0)
         return fault_set(fault, ERR_NO_MEMORY, NULL, "%s: not enough memory", path);
-    int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    /* One that a crash left, or that somebody else put there, has its own mode, or leads elsewhere. */
+    int fd = -1;
+    if (unlink(tmp) == 0 || errno == ENOENT)
+        fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (fd < 0) {
         e = io_fault(fault, tmp, "cannot create");
         goto out;

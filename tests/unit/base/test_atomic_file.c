@@ -97,6 +97,27 @@ START_TEST(test_what_was_there_stays)
 }
 END_TEST
 
+/* A stranger who guesses the name beside it must neither read what is written nor choose where it goes. */
+START_TEST(test_what_lies_in_the_way_is_not_written_to)
+{
+    struct stat st;
+    char beside[104], elsewhere[104];
+    (void)snprintf(beside, sizeof beside, "%s.tmp", path);
+    (void)snprintf(elsewhere, sizeof elsewhere, "%s.other", path);
+    ck_assert_int_eq(symlink(elsewhere, beside), 0);
+    ck_assert_int_eq(put("one", true), ERR_OK);
+    ck_assert_int_ne(access(elsewhere, F_OK), 0);
+    ck_assert_int_eq(lstat(path, &st), 0);
+    ck_assert(S_ISREG(st.st_mode));
+    ck_assert_int_eq(mknod(beside, S_IFREG | 0666, 0), 0);
+    ck_assert_int_eq(chmod(beside, 0666), 0);
+    ck_assert_int_eq(put("two", true), ERR_OK);
+    ck_assert_int_eq(lstat(path, &st), 0);
+    ck_assert_uint_eq(st.st_mode & 0777, 0600);
+    check_content("two\n");
+}
+END_TEST
+
 START_TEST(test_name_sync)
 {
     struct stat parent;
@@ -137,6 +158,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, test_order);
     tcase_add_test(tc, test_what_was_there_stays);
+    tcase_add_test(tc, test_what_lies_in_the_way_is_not_written_to);
     tcase_add_test(tc, test_name_sync);
     tcase_add_test(tc, test_a_token_is_whole_or_not_there);
     return unit_run_case("atomic file", tc);
