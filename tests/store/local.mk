@@ -11,6 +11,7 @@ STORE_TEST_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(SQLITE_CFLAGS)
 STORE_TEST_LIBS = tests/store/libstoretest.a $(SQLITE_STORE_LIBS) $(CHECK_LIBS)
 STORE_TESTS = \
 	tests/bin/test_store_alloc \
+	tests/bin/test_store_backup \
 	tests/bin/test_store_blob_state \
 	tests/bin/test_store_blobs \
 	tests/bin/test_store_damage \
@@ -32,6 +33,10 @@ tests_bin_test_store_alloc_SOURCES = tests/store/test_alloc.c
 tests_bin_test_store_alloc_CFLAGS = $(STORE_TEST_CFLAGS)
 tests_bin_test_store_alloc_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
 tests_bin_test_store_alloc_LDADD = $(STORE_TEST_LIBS)
+
+tests_bin_test_store_backup_SOURCES = tests/store/test_backup.c
+tests_bin_test_store_backup_CFLAGS = $(STORE_TEST_CFLAGS)
+tests_bin_test_store_backup_LDADD = $(STORE_TEST_LIBS)
 
 tests_bin_test_store_blob_state_SOURCES = tests/store/test_blob_state.c
 tests_bin_test_store_blob_state_CFLAGS = $(STORE_TEST_CFLAGS)

@@ -82,7 +82,9 @@ static enum err step(struct store_txn *txn, void *arg)
     (void)pthread_mutex_lock(&o->blobs->io);
     enum err e = db_copy_step(o->copy, BLOB_PAGES, &o->is_done);
     (void)pthread_mutex_unlock(&o->blobs->io);
-    if (!e && o->is_done)
+    /* A second call, after another operation of its commit failed, finds the snapshot there: it is of the
+     * same state. */
+    if (!e && o->is_done && sqlite3_get_autocommit(o->snapshot))
         e = db_error(o->snapshot, sqlite3_exec(o->snapshot, "BEGIN", NULL, NULL, NULL), "beginning a backup");
     if (!e && o->is_done)
         e = db_int(o->snapshot, "SELECT count(*) FROM sqlite_schema", &rows);
