@@ -43,6 +43,18 @@ static int socket_address(const char *dir, struct sockaddr_un *out)
     return folder;
 }
 
+/* Closes the folder, and the socket unless is_fine; errno stays. The socket, or -1. */
+static int keep_socket(int folder, int fd, bool is_fine)
+{
+    int why = errno;
+    if (folder >= 0)
+        (void)close(folder);
+    if (!is_fine && fd >= 0)
+        (void)close(fd);
+    errno = why;
+    return is_fine ? fd : -1;
+}
+
 /* --- the server's side --- */
 
 struct session {
@@ -170,13 +182,7 @@ static int listen_in(const char *dir)
     /* What lies there is of a server that was killed: this one has the directory's lock. */
     bool is_fine = folder >= 0 && fd >= 0 && (unlink(address.sun_path) == 0 || errno == ENOENT) &&
                    bind(fd, (const struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 8) == 0;
-    int why = errno;
-    if (folder >= 0)
-        (void)close(folder);
-    if (!is_fine && fd >= 0)
-        (void)close(fd);
-    errno = why;
-    return is_fine ? fd : -1;
+    return keep_socket(folder, fd, is_fine);
 }
 
 struct control *control_start(const char *data_dir, struct store *store, struct blobs *blobs)
@@ -228,13 +234,7 @@ static int connect_to(const char *dir)
     int folder = socket_address(dir, &address), fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool is_fine =
         folder >= 0 && fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
-    int why = errno;
-    if (folder >= 0)
-        (void)close(folder);
-    if (!is_fine && fd >= 0)
-        (void)close(fd);
-    errno = why;
-    return is_fine ? fd : -1;
+    return keep_socket(folder, fd, is_fine);
 }
 
 /* "DONE TOTAL" */
