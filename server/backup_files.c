@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "common/base/atomic_file.h"
 #include "common/base/clock.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
@@ -112,23 +113,23 @@ enum err backup_list_write(const struct backup_list *list, const char *dir, stru
     char path[BACKUP_PATH_SIZE], now[TIME_TEXT_SIZE];
     const struct clock clock = clock_system();
     json_t *files = json_array();
+    bool is_whole = files != NULL;
     time_format(clock_now_ms(&clock), now);
-    for (size_t i = 0; i < BACKUP_FILES; i++)
+    for (size_t i = 0; i < BACKUP_FILES && is_whole; i++)
         if (list->files[i].is_there)
-            (void)json_array_append_new(files, json_pack("{s:s, s:I, s:s}", "name", list->files[i].name,
-                                                         "size_bytes", (json_int_t)list->files[i].size,
-                                                         "sha256", list->files[i].sha256));
+            is_whole = json_array_append_new(files, json_pack("{s:s, s:I, s:s}", "name", list->files[i].name,
+                                                              "size_bytes", (json_int_t)list->files[i].size,
+                                                              "sha256", list->files[i].sha256)) == 0;
     json_t *json = json_pack("{s:i, s:s, s:s, s:o}", "format", FORMAT, "program",
                              "fedlane-server " PACKAGE_VERSION, "made_at", now, "files", files);
-    char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+    char *text = json && is_whole ? json_dumps(json, JSON_INDENT(2)) : NULL;
     json_decref(json);
     enum err e = text ? backup_path(dir, LIST_NAME, path, fault)
                       : fault_set(fault, ERR_NO_MEMORY, NULL, "There is not enough memory.");
-    int fd = e ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (!e && (fd < 0 || write_all(fd, text, strlen(text)) || write_all(fd, "\n", 1) || fsync(fd) != 0))
-        e = io_fault(fault, "write", path);
-    if (fd >= 0)
-        (void)close(fd);
+    if (!e) {
+        const struct file_part parts[] = {{text, strlen(text)}, {"\n", 1}};
+        e = atomic_file_write(path, parts, 2, true, fault);
+    }
     free(text);
     return e;
 }

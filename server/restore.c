@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "common/base/atomic_file.h"
 #include "common/base/config.h"
 #include "common/base/str.h"
 #include "server/backup_files.h"
@@ -61,7 +62,7 @@ static enum err make_dir(const char *dir, bool *out_is_made, struct fault *fault
     *out_is_made = mkdir(dir, 0700) == 0;
     if (!*out_is_made && errno != EEXIST)
         return fault_set(fault, ERR_IO, "data-dir", "Cannot make %.200s: %s.", dir, strerror(errno));
-    return ERR_OK;
+    return *out_is_made ? name_sync(dir, fault) : ERR_OK;
 }
 
 static enum err put_marker(const char *dir, char path[BACKUP_PATH_SIZE], struct fault *fault)
