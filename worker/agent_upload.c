@@ -45,7 +45,7 @@ static void finish_for_now(struct upload *u, enum err e, struct http_response *r
     finish(u, e, response, fault);
 }
 
-static void finish_without_memory(struct upload *u, enum err e, struct http_response *response)
+static void finish_unsent(struct upload *u, enum err e, struct http_response *response)
 {
     struct fault fault = FAULT_NONE;
     (void)fault_set(&fault, e, NULL, "the update cannot be sent: %s", err_name(e));
@@ -101,7 +101,7 @@ static void on_piece(void *ctx, enum err e, struct http_response *response, cons
     }
     enum err started = goes_on ? send_piece(u) : ERR_OK;
     if (started)
-        finish_without_memory(u, started, response);
+        finish_unsent(u, started, response);
     else if (!goes_on && (e == ERR_CONFLICT || e == ERR_NOT_FOUND || (!e && response->status != 200) ||
                           (e && retry_is_worth_it(e, response->status))))
         finish_for_now(u, e ? e : ERR_NETWORK, response, fault);
@@ -152,7 +152,7 @@ static void on_begun(void *ctx, enum err e, struct http_response *response, cons
     if (!e)
         e = send_piece(u);
     if (e)
-        finish_without_memory(u, e, response);
+        finish_unsent(u, e, response);
 }
 
 static enum err begin_new(struct upload *u)
@@ -196,7 +196,7 @@ static void on_found(void *ctx, enum err e, struct http_response *response, cons
             e = send_piece(u);
     }
     if (e)
-        finish_without_memory(u, e, response);
+        finish_unsent(u, e, response);
 }
 
 /* The upload of these bytes, if there is one. */
@@ -232,7 +232,7 @@ static void on_listed(void *ctx, enum err e, struct http_response *response, con
         e = find_ours(u, json) ? ask(u, "GET", below_of(u, below), &request, on_found) : begin_new(u);
     json_decref(json);
     if (e)
-        finish_without_memory(u, e, response);
+        finish_unsent(u, e, response);
 }
 
 bool agent_upload_is_for(const struct agent *a, const struct report *r)

@@ -96,7 +96,7 @@ struct leftover_read {
 static enum err read_leftover(struct store_txn *txn, void *arg)
 {
     struct leftover_read *a = arg;
-    struct fault fault;
+    struct fault fault = FAULT_NONE;
     struct work w = {.txn = txn, .arena = a->arena, .fault = &fault, .caller = ""};
     struct run_row run;
     struct round_row round;
