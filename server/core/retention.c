@@ -154,6 +154,13 @@ static enum err uploads_remove(struct core *c, const struct leftover_read *r)
     return e;
 }
 
+static enum err op_nothing(struct store_txn *txn, void *arg)
+{
+    (void)txn;
+    (void)arg;
+    return ERR_OK;
+}
+
 /* The rows of updates stay as they are: to rewrite those of a large round would hold up the writer. */
 enum err leftovers_remove(struct core *c)
 {
@@ -161,7 +168,10 @@ enum err leftovers_remove(struct core *c)
     for (struct leftover *l; !e && (l = leftover_take(c)); free(l)) {
         struct arena arena = ARENA_INIT(CORE_ARENA_MAX);
         struct leftover_read a = {.core = c, .arena = &arena, .what = l};
-        e = c->store->ops->read(c->store, read_leftover, &a);
+        /* Who left it may not have committed yet: a read would still find the round open. */
+        e = store_write_wait(c->store, op_nothing, NULL);
+        if (!e)
+            e = c->store->ops->read(c->store, read_leftover, &a);
         if (!e)
             e = uploads_remove(c, &a);
         for (size_t i = 0; i < a.count && !e; i++)
@@ -172,13 +182,6 @@ enum err leftovers_remove(struct core *c)
         arena_release(&arena);
     }
     return e;
-}
-
-static enum err op_nothing(struct store_txn *txn, void *arg)
-{
-    (void)txn;
-    (void)arg;
-    return ERR_OK;
 }
 
 /* The writer has the blobs committed before its own commit, and each commit of theirs gives back a piece. So

@@ -1,5 +1,8 @@
 /* The core over SQLite: the same bits as over memory, also where the files are closed and opened again in the
  * middle of rounds. */
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "tests/unit/core/lab.h"
@@ -99,8 +102,70 @@ START_TEST(test_sqlite_gives_the_same_bits)
 }
 END_TEST
 
+struct stopping {
+    struct op_run_action op;
+    struct lab *lab;
+    sem_t has_run, is_done;
+    atomic_bool is_advanced;
+};
+
+/* Stops the run, and commits that only after core_advance has ended, or waits for the writer. */
+static enum err stop_late(struct store_txn *txn, void *arg)
+{
+    struct stopping *s = arg;
+    struct store_stats stats = {0};
+    enum err e = op_run_action(txn, &s->op);
+    (void)sem_post(&s->has_run);
+    while (!atomic_load(&s->is_advanced) && !stats.queued) {
+        s->lab->store->ops->stats(s->lab->store, &stats);
+        (void)sched_yield();
+    }
+    return e;
+}
+
+static void stopped(void *ctx, enum err result)
+{
+    struct stopping *s = ctx;
+    ck_assert_int_eq(result, ERR_OK);
+    (void)sem_post(&s->is_done);
+}
+
+START_TEST(test_a_stop_that_is_not_committed_yet_leaves_no_files)
+{
+    char dir[] = "/tmp/fedlane-core-XXXXXX";
+    struct lab lab;
+    struct store *store;
+    struct blobs *blobs;
+    struct task_offer offer;
+    struct op_task_update update;
+    int64_t next_ms, size;
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    files_open(dir, &store, &blobs);
+    lab_open_over(&lab, store, blobs);
+    lab_devices(&lab, 2, 4);
+    const char *id = lab_submit(&lab, "{}");
+    ck_assert(lab_claim(&lab, 0, &offer));
+    struct task_report r = lab_report(&lab, &offer, offer.task.max_steps);
+    ck_assert_int_eq(lab_send(&lab, &offer, &r, 1, &update), ERR_OK);
+    struct stopping s = {.lab = &lab,
+                         .op = {.base = lab_base(&lab), .run_id = id, .action = RUN_ACTION_STOP}};
+    ck_assert_int_eq(sem_init(&s.has_run, 0, 0) | sem_init(&s.is_done, 0, 0), 0);
+    ck_assert_int_eq(store->ops->write(store, stop_late, &s, stopped, &s), ERR_OK);
+    (void)sem_wait(&s.has_run);
+    ck_assert_int_eq(core_advance(lab.core, &next_ms), ERR_OK);
+    atomic_store(&s.is_advanced, true);
+    (void)sem_wait(&s.is_done);
+    lab_advance(&lab);
+    ck_assert_int_eq(lab_run(&lab, id).outcome, RUN_STOPPED);
+    ck_assert_int_eq(blobs->ops->size(blobs, update.blob_id, &size), ERR_NOT_FOUND);
+    lab_close(&lab);
+    files_remove(dir);
+}
+END_TEST
+
 int main(void)
 {
-    const TTest *const tests[] = {test_sqlite_gives_the_same_bits};
+    const TTest *const tests[] = {test_sqlite_gives_the_same_bits,
+                                  test_a_stop_that_is_not_committed_yet_leaves_no_files};
     return unit_run("sqlite", tests, sizeof tests / sizeof *tests);
 }
