@@ -130,8 +130,9 @@ enum err login_link(int argc, char **argv, struct fault *fault)
     grant.session_ms = o.session_hours * 3600 * 1000;
     if ((e = login_code_make(o.data_dir, &grant, code, fault)) != ERR_OK)
         return e;
-    fprintf(stderr, "Open it once within %lld minutes; it signs in as %s for %lld hours.\n",
-            (long long)o.minutes, o.role, (long long)o.session_hours);
+    fprintf(stderr, "Open it once within %lld minute%s; it signs in as %s for %lld hour%s.\n",
+            (long long)o.minutes, o.minutes == 1 ? "" : "s", o.role, (long long)o.session_hours,
+            o.session_hours == 1 ? "" : "s");
     print_url(url, code);
     return ERR_OK;
 }

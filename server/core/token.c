@@ -59,7 +59,7 @@ enum err token_use(struct work *w)
     if (row.uses >= row.max_uses)
         return fault_set(
             w->fault, ERR_FORBIDDEN, NULL,
-            "this enrollment token has admitted %lld of %lld: ask the server's administrator for another",
+            "This enrollment token has admitted %lld of %lld. Ask the server's administrator for another.",
             (long long)row.uses, (long long)row.max_uses);
     row.uses++;
     return store_update(w->txn, RECORD_TOKEN, &row);
