@@ -100,11 +100,11 @@ def median_of(values, form="%.0f"):
 
 def list_pages(fleet):
     middle = sorted(fleet.tokens)[len(fleet.tokens) // 2]
-    return [("of all, the first", ""), ("of all, in the middle", "&cursor=" + middle), ("dataset", "&dataset=fleet"),
-            ("status online", "&status=online"), ("status offline", "&status=offline"), ("status suspect: none", "&status=suspect"),
-            ("status revoked: none", "&status=revoked"), ("a label of every hundredth", "&label=site%3Dsite-42"),
-            ("a label of every ten-thousandth", "&label=rare%3Dyes"), ("run", "&run=" + fleet.run),
-            ("run, in the middle", "&run=%s&cursor=%d" % (fleet.run, len(fleet.tokens) // 2))]
+    return [("all, the first", ""), ("all, in the middle", "&cursor=" + middle), ("by dataset", "&dataset=fleet"),
+            ("by status online", "&status=online"), ("by status offline", "&status=offline"), ("by status suspect: none", "&status=suspect"),
+            ("by status revoked: none", "&status=revoked"), ("by a label of every hundredth", "&label=site%3Dsite-42"),
+            ("by a label of every ten-thousandth", "&label=rare%3Dyes"), ("by run", "&run=" + fleet.run),
+            ("by run, in the middle", "&run=%s&cursor=%d" % (fleet.run, len(fleet.tokens) // 2))]
 
 
 def devices(report, is_short):
@@ -131,7 +131,7 @@ def devices(report, is_short):
             path = load_lab.requests("page", [("GET", "/api/v1/devices?limit=100" + query, load_lab.admin.token, None)])
             result = load_lab.load(path, connections=1, times=100, seconds=60)
             report.expect(all_status(result, 200), "a page of devices, %s: %s" % (what, result))
-            report.row("100 devices of %s by %s" % (format(count, ","), what), latencies(result), "under 5 ms",
+            report.row("100 devices of %s, %s" % (format(count, ","), what), latencies(result), "under 5 ms",
                        result["p99_ms"] < 5)
 
 
