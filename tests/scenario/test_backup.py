@@ -255,6 +255,7 @@ def test_no_descriptor_is_left(lab):
     for _ in range(50):
         with ask() as client:
             assert client.recv(100).startswith(b"error "), "no answer"
+            assert client.recv(100) == b"", "not closed"  # and so its descriptor is none of the open ones
     after = naps(pid)
     thread = max(before, key=lambda t: after[t] - before[t])  # the one that answered
     open_files = len(os.listdir("/proc/%d/fd" % pid))

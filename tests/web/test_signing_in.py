@@ -89,8 +89,9 @@ def test_a_token_revoked_in_mid_stream(lab, page):
     made = make_token(lab, "operator")
     stage.sign_in_by_hand(lab, page, token=made["token"])
     page.until_text("Live")
-    lab.admin.ok("DELETE", "/api/v1/tokens/" + made["id"])
     page.click("link", "Server")
+    page.until(lambda: page.place == "#/server", "the page of the server")
+    lab.admin.ok("DELETE", "/api/v1/tokens/" + made["id"])
     refusal(page, "revoked")
     assert page.place == "#/server", "signing in again leads back"
 
