@@ -104,11 +104,15 @@ static int serve(const struct options *o)
     sigset_t signals;
     take_signals(o->tls_cert, &signals);
     enum err e = open_service(o, &s, &fault);
-    if (e == ERR_OK && (e = start(o, s, &fault)) != ERR_OK)
-        service_stop(s, 0);
     if (e != ERR_OK)
         return complain(&fault);
+    /* First, so that whoever sees the server answer finds the socket. */
     struct control *control = control_start(o->data_dir, service_store(s), service_blobs(s));
+    if ((e = start(o, s, &fault)) != ERR_OK) {
+        control_stop(control);
+        service_stop(s, 0);
+        return complain(&fault);
+    }
     int url_lock = data_dir_put_url(o->data_dir, service_url(s));
     printf("listening on %s\n", service_url(s));
     printf("dashboard: %s/  (to sign in: fedlane-server login-link --data-dir %s)\n", service_url(s),
