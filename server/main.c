@@ -108,7 +108,7 @@ static int serve(const struct options *o)
         return complain(&fault);
     /* First, so that whoever sees the server answer finds the socket. */
     struct control *control = control_start(o->data_dir, service_store(s), service_blobs(s));
-    if ((e = start(o, s, &fault)) != ERR_OK) {
+    if (start(o, s, &fault) != ERR_OK) {
         control_stop(control);
         service_stop(s, 0);
         return complain(&fault);
