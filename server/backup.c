@@ -1,13 +1,13 @@
 #include "server/backup.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "common/base/atomic_file.h"
 #include "common/base/config.h"
 #include "server/backup_files.h"
 #include "server/control.h"
@@ -116,10 +116,7 @@ static enum err complete(const char *data_dir, const char *to, struct backup_fac
 static enum err give_name(const char *partial, const char *target, struct fault *fault)
 {
     char parent[BACKUP_PATH_SIZE];
-    int rc = renameat2(AT_FDCWD, partial, AT_FDCWD, target, RENAME_NOREPLACE);
-    if (rc != 0 && (errno == EINVAL || errno == ENOSYS)) /* a file system that does not know it */
-        rc = access(target, F_OK) == 0 ? (errno = EEXIST, -1) : rename(partial, target);
-    if (rc != 0)
+    if (rename_new(partial, target) != 0)
         return fault_set(fault, errno == EEXIST ? ERR_CONFLICT : ERR_IO, "to",
                          "Cannot give the backup the name %.300s: %s.", target, strerror(errno));
     (void)snprintf(parent, sizeof parent, "%s", target);

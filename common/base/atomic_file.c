@@ -48,36 +48,70 @@ enum err name_sync(const char *path, struct fault *fault)
     return sync_parent(path) ? ERR_OK : io_fault(fault, path, "cannot sync its directory");
 }
 
-enum err atomic_file_write(const char *path, const struct file_part *parts, size_t num_parts,
-                           bool must_survive_power_loss, struct fault *fault)
+int rename_new(const char *from, const char *to)
 {
-    char *tmp = NULL;
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    /* A file system that does not know it. A folder has one name only, but takes the place of an empty one at
+     * most. */
+    if (link(from, to) == 0)
+        return unlink(from);
+    return errno == EPERM && access(to, F_OK) != 0 ? rename(from, to) : -1;
+}
+
+/* `path`.tmp with all of the parts in it; nothing where it fails. */
+static enum err write_beside(const char *tmp, const struct file_part *parts, size_t num_parts, bool is_synced,
+                             struct fault *fault)
+{
     enum err e = ERR_OK;
-    if (asprintf(&tmp, "%s.tmp", path) < 0)
-        return fault_set(fault, ERR_NO_MEMORY, NULL, "%s: not enough memory", path);
     /* One that a crash left, or that somebody else put there, has its own mode, or leads elsewhere. */
     int fd = -1;
     if (unlink(tmp) == 0 || errno == ENOENT)
         fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (fd < 0) {
-        e = io_fault(fault, tmp, "cannot create");
-        goto out;
-    }
+    if (fd < 0)
+        return io_fault(fault, tmp, "cannot create");
     for (size_t i = 0; i < num_parts && !e; i++) {
         if (!write_all(fd, parts[i].bytes, parts[i].size))
             e = io_fault(fault, tmp, "cannot write");
     }
-    if (!e && must_survive_power_loss && fsync(fd) != 0)
+    if (!e && is_synced && fsync(fd) != 0)
         e = io_fault(fault, tmp, "cannot sync");
     if (close(fd) != 0 && !e)
         e = io_fault(fault, tmp, "cannot write");
-    if (!e && rename(tmp, path) != 0)
-        e = io_fault(fault, path, "cannot replace");
     if (e)
         (void)unlink(tmp);
-    else if (must_survive_power_loss)
+    return e;
+}
+
+static enum err put(const char *path, const struct file_part *parts, size_t num_parts, bool is_synced,
+                    int (*give_name)(const char *from, const char *to), struct fault *fault)
+{
+    char *tmp = NULL;
+    if (asprintf(&tmp, "%s.tmp", path) < 0)
+        return fault_set(fault, ERR_NO_MEMORY, NULL, "%s: not enough memory", path);
+    enum err e = write_beside(tmp, parts, num_parts, is_synced, fault);
+    if (!e && give_name(tmp, path) != 0) {
+        e = errno == EEXIST ? fault_set(fault, ERR_CONFLICT, NULL,
+                                        "%s: already exists; remove it or name another file", path)
+                            : io_fault(fault, path, "cannot give the file its name");
+        (void)unlink(tmp);
+    }
+    if (!e && is_synced)
         e = name_sync(path, fault);
-out:
     free(tmp);
     return e;
+}
+
+enum err atomic_file_write(const char *path, const struct file_part *parts, size_t num_parts,
+                           bool must_survive_power_loss, struct fault *fault)
+{
+    return put(path, parts, num_parts, must_survive_power_loss, rename, fault);
+}
+
+enum err atomic_file_create(const char *path, const struct file_part *parts, size_t num_parts,
+                            struct fault *fault)
+{
+    return put(path, parts, num_parts, true, rename_new, fault);
 }

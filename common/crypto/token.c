@@ -1,7 +1,6 @@
 #include "common/crypto/token.h"
 #include <openssl/crypto.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "common/base/atomic_file.h"
 #include "common/base/buf.h"
 #include "common/base/file.h"
@@ -68,10 +67,6 @@ out:
 
 enum err token_file_write(const char *path, const char *token, struct fault *fault)
 {
-    struct stat st;
-    if (lstat(path, &st) == 0)
-        return fault_set(fault, ERR_CONFLICT, NULL, "%s: already exists; remove it or name another file",
-                         path);
     const struct file_part parts[] = {{token, strlen(token)}, {"\n", 1}};
-    return atomic_file_write(path, parts, 2, true, fault);
+    return atomic_file_create(path, parts, 2, fault);
 }

@@ -25,7 +25,7 @@ tests_bin_test_arena_LDADD = $(BASE_LIBS) $(CHECK_LIBS)
 
 tests_bin_test_atomic_file_SOURCES = tests/unit/base/test_atomic_file.c tests/support/unit.h
 tests_bin_test_atomic_file_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_bin_test_atomic_file_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fsync -Wl,--wrap=rename
+tests_bin_test_atomic_file_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fsync -Wl,--wrap=rename -Wl,--wrap=renameat2
 tests_bin_test_atomic_file_LDADD = $(BASE_LIBS) $(CHECK_LIBS)
 
 tests_bin_test_buf_SOURCES = tests/unit/base/test_buf.c $(TEST_SUPPORT)

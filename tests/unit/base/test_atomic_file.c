@@ -39,8 +39,30 @@ int __wrap_rename(const char *from, const char *to)
     return note('r') ? -1 : __real_rename(from, to);
 }
 
+static bool knows_noreplace;        /* the file system */
+static const char *comes_meanwhile; /* what somebody else gives the name, just before we do */
+
+int __real_renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags);
+int __wrap_renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags);
+int __wrap_renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+    if (note('r'))
+        return -1;
+    if (comes_meanwhile) {
+        FILE *f = fopen(to, "w");
+        ck_assert(f && fputs(comes_meanwhile, f) >= 0 && fclose(f) == 0);
+    }
+    if (!knows_noreplace) {
+        errno = EINVAL;
+        return -1;
+    }
+    return __real_renameat2(from_dir, from, to_dir, to, flags);
+}
+
 static void setup(void)
 {
+    knows_noreplace = true;
+    comes_meanwhile = NULL;
     (void)snprintf(dir, sizeof dir, "/tmp/fedlane-atomic-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(dir));
     (void)snprintf(path, sizeof path, "%s/file", dir);
@@ -152,6 +174,40 @@ START_TEST(test_a_token_is_whole_or_not_there)
 }
 END_TEST
 
+/* Whoever comes between the look and the write keeps his file, also where the file system knows no such
+ * rename. */
+START_TEST(test_a_token_takes_nobodys_place)
+{
+    struct fault fault = FAULT_NONE;
+    knows_noreplace = _i;
+    comes_meanwhile = "another's\n";
+    ck_assert_int_eq(token_file_write(path, "fl_abc", &fault), ERR_CONFLICT);
+    ck_assert_ptr_nonnull(strstr(fault.detail, "already exists"));
+    check_content("another's\n");
+    comes_meanwhile = NULL;
+    ck_assert_int_eq(token_file_write(path, "fl_abc", &fault), ERR_CONFLICT);
+    check_content("another's\n");
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(token_file_write(path, "fl_abc", &fault), ERR_OK);
+    check_content("fl_abc\n");
+}
+END_TEST
+
+START_TEST(test_rename_new_of_folders)
+{
+    char from[104];
+    knows_noreplace = _i;
+    (void)snprintf(from, sizeof from, "%s.new", path);
+    ck_assert_int_eq(mkdir(from, 0700), 0);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_int_eq(rename_new(from, path), -1);
+    ck_assert_int_eq(rmdir(path), 0);
+    ck_assert_int_eq(rename_new(from, path), 0);
+    ck_assert_int_ne(access(from, F_OK), 0);
+    ck_assert_int_eq(rmdir(path), 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = unit_case("atomic file");
@@ -161,5 +217,7 @@ int main(void)
     tcase_add_test(tc, test_what_lies_in_the_way_is_not_written_to);
     tcase_add_test(tc, test_name_sync);
     tcase_add_test(tc, test_a_token_is_whole_or_not_there);
+    tcase_add_loop_test(tc, test_a_token_takes_nobodys_place, 0, 2);
+    tcase_add_loop_test(tc, test_rename_new_of_folders, 0, 2);
     return unit_run_case("atomic file", tc);
 }
