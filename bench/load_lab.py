@@ -79,13 +79,13 @@ class LoadLab(harness.Lab):
                 f.write(b"%d %d %d\n" % (len(head), len(body or b""), fill) + head.encode() + (body or b""))
         return path
 
-    def start_load(self, path, **options):
+    def start_load(self, path, stderr=None, **options):
         """Starts bench_load; its options with _ for -. See finish_load."""
         argv = pinned(self.client_core) + [os.path.join(harness.BUILD, "bench", "bench_load"), "--port", str(self.port),
                                            *self.ca_options()]
         for key, value in options.items():
             argv += ["--" + key.replace("_", "-"), str(value)]
-        return subprocess.Popen(argv + [path], stdout=subprocess.PIPE, text=True)
+        return subprocess.Popen(argv + [path], stdout=subprocess.PIPE, stderr=stderr, text=True)
 
     def finish_load(self, process):
         out, _ = process.communicate()

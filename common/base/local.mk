@@ -22,5 +22,6 @@ libfedlane_base_a_SOURCES = \
 	common/json/json_emit.c common/json/json_emit.h \
 	common/json/json_memory.c common/json/json_memory.h \
 	common/json/json_num.c common/json/json_num.h \
+	common/json/json_peek.c common/json/json_peek.h \
 	common/json/json_spec.c common/json/json_spec.h \
 	common/json/json_text.c

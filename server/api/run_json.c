@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/base/str.h"
+#include "common/json/json_peek.h"
 #include "server/api/fields.h"
 #include "server/core/names.h"
 
@@ -41,14 +42,11 @@ static enum err newest_metrics(struct store_txn *txn, struct arena *arena, const
     return ERR_OK;
 }
 
-/* The config is our own text, without a blank, and quotes in its strings are escaped: so this is no string.
- */
 int64_t run_json_every(const struct run_row *run)
 {
-    static const char section[] = "\"evaluation\":{", field[] = "\"every\":";
-    const char *at = strstr(run->config, section);
-    at = at ? strstr(at, field) : NULL;
-    int64_t every = at ? strtoll(at + sizeof field - 1, NULL, 10) : 1;
+    const char *evaluation = json_peek(run->config, "evaluation");
+    const char *text = evaluation ? json_peek(evaluation, "every") : NULL;
+    int64_t every = text ? strtoll(text, NULL, 10) : 1;
     return every < 1 ? 1 : every;
 }
 

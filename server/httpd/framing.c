@@ -17,6 +17,7 @@ static const char *const single_names[NUM_SINGLE] = {[LENGTH] = "Content-Length"
                                                      "Idempotency-Key"};
 
 struct framing {
+    struct request *rq;
     size_t counts[NUM_SINGLE];
     const char *values[NUM_SINGLE];
     struct fault *fault;
@@ -68,11 +69,30 @@ static enum err field_check(const char *name, const char *value, struct fault *f
     return ERR_OK;
 }
 
+/* Blanks at a value's end are none of it (RFC 9110, 5.5); libmicrohttpd leaves them there. */
+static enum err trim(struct request *rq, const char *value, struct fault *fault)
+{
+    size_t n = strlen(value), len = n;
+    while (len > 0 && (value[len - 1] == ' ' || value[len - 1] == '\t'))
+        len--;
+    if (len == n)
+        return ERR_OK;
+    struct trimmed *t = arena_alloc(&rq->arena, sizeof *t);
+    char *text = arena_strndup(&rq->arena, value, len);
+    if (!t || !text)
+        return reply_no_memory(fault);
+    *t = (struct trimmed){.raw = value, .text = text, .next = rq->trimmed};
+    rq->trimmed = t;
+    return ERR_OK;
+}
+
 static enum MHD_Result visit(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     struct framing *f = cls;
     (void)kind;
     f->err = field_check(name, value ? value : "", f->fault);
+    if (!f->err && value)
+        f->err = trim(f->rq, value, f->fault);
     for (size_t i = 0; i < NUM_SINGLE && !f->err; i++)
         if (strcasecmp(name, single_names[i]) == 0) {
             f->counts[i]++;
@@ -112,7 +132,7 @@ static enum err length_read(struct request *rq, const struct framing *f)
 
 enum err framing_check(struct request *rq, struct fault *fault)
 {
-    struct framing f = {.fault = fault};
+    struct framing f = {.rq = rq, .fault = fault};
     rq->content_length = REQUEST_LENGTH_UNKNOWN;
     (void)MHD_get_connection_values(rq->mhd, MHD_HEADER_KIND, visit, &f);
     if (!f.err)

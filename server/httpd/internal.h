@@ -129,6 +129,12 @@ struct slot {
     void (*release)(void *value);
 };
 
+/* A header field's value as libmicrohttpd has it, and without the blanks at its end. */
+struct trimmed {
+    const char *raw, *text;
+    struct trimmed *next;
+};
+
 struct query_param {
     const char *name, *value;
 };
@@ -154,6 +160,7 @@ struct request {
     struct route_match match;
     struct query_param *query;
     size_t num_query;
+    struct trimmed *trimmed; /* in the arena; nearly always none */
     struct arena arena;
     struct slot slots[REQUEST_SLOTS];
     int64_t started_ns;

@@ -143,7 +143,11 @@ enum err request_wait_ms(const struct request *rq, int64_t *out_ms, struct fault
 
 const char *request_header(const struct request *rq, const char *name)
 {
-    return MHD_lookup_connection_value(rq->mhd, MHD_HEADER_KIND, name);
+    const char *value = MHD_lookup_connection_value(rq->mhd, MHD_HEADER_KIND, name);
+    for (const struct trimmed *t = rq->trimmed; t; t = t->next)
+        if (t->raw == value)
+            return t->text;
+    return value;
 }
 
 /* The q of "text/csv;q=0.5": false only when it is 0. */

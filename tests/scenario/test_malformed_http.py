@@ -13,6 +13,7 @@ from device import Device, small_spec
 
 BODY = b'{"num_rounds":1}'  # missing_field: it was read
 HIDDEN = b"GET /api/v1/version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"  # what another reader takes for a part of the request before it
+DIGEST = base64.b64encode(hashlib.sha256(BODY).digest())
 NO_REPLY = ""
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
 
@@ -51,6 +52,10 @@ LENGTHS = [
     (post(b"Content-Length: 16, 16\r\n", BODY + HIDDEN), "400"),
     (post(b"Content-Length: 1 6\r\n", BODY + HIDDEN), "400"),
     (post(b"Content-Length: \r\n", BODY + HIDDEN), "400"),
+    # Legal (RFC 9110, 5.5), but libmicrohttpd does not read it; what it does not read must end the connection.
+    (post(b"Content-Length: 16 \r\n", BODY + HIDDEN), "400"),
+    (post(b"Content-Length: 16\t\r\n", BODY + HIDDEN), "400"),
+    (post(b"Transfer-Encoding: chunked \r\n", GOOD_CHUNKS + HIDDEN), "400 invalid_field"),
     (post(b"Content-Length: 18446744073709551616\r\n", BODY + HIDDEN), "413"),
     (post(b"Content-Length: 18446744073709551615\r\n", BODY + HIDDEN), "413 payload_too_large"),
     (post(b"Content-Length: 99999999999999\r\n", BODY + HIDDEN), "413 payload_too_large"),
@@ -70,6 +75,7 @@ LENGTHS = [
     (get(b"Nonsense\r\n") + HIDDEN, "400"),
     (get(b"Host: y\r\n") + HIDDEN, "400 invalid_field"),
     (get(b"Authorization: Bearer other\r\n") + HIDDEN, "400 invalid_field"),
+    (get(b"Authorization: Bearer TOKEN \r\n") + HIDDEN, "400 invalid_field"),
     (post(b"Content-Type: text/plain\r\nContent-Length: 16\r\n", BODY + HIDDEN), "400 invalid_field"),
     (post(b"Idempotency-Key: a\r\nIdempotency-Key: b\r\nContent-Length: 16\r\n", BODY + HIDDEN), "400 invalid_field"),
     # Chunks.
@@ -96,6 +102,13 @@ FOLLOWED = [
     (chunks(b"0000000000000000000000010;a=b\r\n" + BODY + b"\r\n0\r\nContent-Length: 5\r\nAuthorization: x\r\n\r\n" + HIDDEN),
      "400 missing_field"),  # trailers are read and count for nothing
     (b"\r\n\r\n" + get() + HIDDEN, "200"),
+    # Blanks at a value's end are none of it (RFC 9110, 5.5).
+    (get().replace(b"TOKEN", b"TOKEN \t") + HIDDEN, "200"),
+    (post(b"Content-Length: \t 16\r\n", BODY + HIDDEN), "400 missing_field"),
+    (post(b"Content-Length: 16\r\nIdempotency-Key: k \r\n", BODY + HIDDEN), "400 missing_field"),
+    (post(b"Content-Length: 16\r\nContent-Encoding: identity\t\r\n", BODY + HIDDEN), "400 missing_field"),
+    (post(b"Content-Length: 16\r\nContent-Digest: sha-256=:%s: \r\n" % DIGEST, BODY + HIDDEN), "400 missing_field"),
+    (get(b"If-None-Match: \t \r\nX:\r\n") + HIDDEN, "200"),
     # A line may end with LF alone (RFC 9112, 2.2).
     (get().replace(b"\r\n", b"\n") + HIDDEN, "200"),
     (get(b"X: a\r\n\n") + HIDDEN, "200"),
