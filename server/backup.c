@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "common/base/atomic_file.h"
 #include "common/base/config.h"
+#include "common/base/interrupt.h"
 #include "server/backup_files.h"
 #include "server/control.h"
 
@@ -38,11 +39,14 @@ static void print_help(void)
 
 static bool is_terminal;
 
-static void show_progress(int64_t done, int64_t total)
+static bool goes_on(void *ctx, int64_t done, int64_t total)
 {
+    (void)ctx;
     if (is_terminal && total > 0)
         fprintf(stderr, "\r%lld of %lld MiB ", (long long)(done >> 20), (long long)(total >> 20));
+    return !interrupt_came();
 }
+static const struct backup_watch watch = {.goes_on = goes_on};
 
 #define TARGET_SIZE (BACKUP_PATH_SIZE - 32) /* with an ending of its own it is a path still */
 
@@ -91,10 +95,10 @@ static enum err make_partial(const char *data_dir, const char target[TARGET_SIZE
 
 static enum err copy_databases(const char *data_dir, const char *to, struct fault *fault)
 {
-    enum err e = control_backup(data_dir, to, show_progress, fault);
+    enum err e = control_backup(data_dir, to, &watch, fault);
     if (is_terminal)
         fprintf(stderr, "\r%30s\r", "");
-    return e == ERR_NOT_FOUND ? backup_offline(data_dir, to, fault) : e;
+    return e == ERR_NOT_FOUND ? backup_offline(data_dir, to, &watch, fault) : e;
 }
 
 /* The databases are in the folder; the rest, the check and the list. */
@@ -102,7 +106,7 @@ static enum err complete(const char *data_dir, const char *to, struct backup_fac
                          struct fault *fault)
 {
     struct backup_list list;
-    enum err e = backup_check(to, facts, fault);
+    enum err e = backup_check(to, &watch, facts, fault);
     backup_list_init(&list);
     for (size_t i = 0; i < BACKUP_FILES && !e; i++) {
         struct backup_file *f = &list.files[i];
@@ -138,6 +142,7 @@ enum err backup_command(int argc, char **argv, struct fault *fault)
     is_terminal = isatty(STDERR_FILENO);
     if (!e)
         e = find_target(o.to, target, fault);
+    interrupt_begin();
     if (!e)
         e = make_partial(o.data_dir, target, partial, fault);
     if (e)
@@ -150,8 +155,10 @@ enum err backup_command(int argc, char **argv, struct fault *fault)
     if (e) {
         backup_remove(partial);
         (void)rmdir(partial);
-        return e;
     }
+    interrupt_end();
+    if (e)
+        return e;
     printf("%s: ", target);
     backup_print_facts(&facts);
     return ERR_OK;

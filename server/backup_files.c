@@ -10,6 +10,7 @@
 #include "common/base/atomic_file.h"
 #include "common/base/clock.h"
 #include "common/base/file.h"
+#include "common/base/interrupt.h"
 #include "common/base/limits.h"
 #include "common/base/str.h"
 #include "config.h"
@@ -62,7 +63,10 @@ static enum err take_bytes(struct backup_file *f, int from, int to, struct sha25
     enum err e = piece ? ERR_OK : fault_set(fault, ERR_NO_MEMORY, NULL, "There is not enough memory.");
     f->size = 0;
     while (!e && (n = read(from, piece, PIECE)) > 0) {
-        e = sha256_update(hash, piece, (size_t)n);
+        if (interrupt_came())
+            e = fault_set(fault, ERR_CANCELLED, NULL, "Interrupted.");
+        if (!e)
+            e = sha256_update(hash, piece, (size_t)n);
         if (!e && to >= 0 && write_all(to, piece, (size_t)n))
             e = io_fault(fault, "write the copy of", path);
         f->size += n;

@@ -249,27 +249,34 @@ static bool read_progress(const char *text, int64_t *out_done, int64_t *out_tota
     return end != text && !*end;
 }
 
-static enum err listen_to(FILE *replies, void (*progress)(int64_t done, int64_t total), struct fault *fault)
+static enum err listen_to(FILE *replies, const struct backup_watch *watch, struct fault *fault)
 {
     char line[LINE_SIZE];
     int64_t done, total;
+    bool goes_on = true;
     while (fgets(line, sizeof line, replies)) {
         line[strcspn(line, "\n")] = '\0';
         if (str_eq(line, "ok"))
             return ERR_OK;
-        if (str_has_prefix(line, "error "))
+        if (str_has_prefix(line, "error ") && goes_on)
             return fault_set(fault, ERR_UNAVAILABLE, NULL, "The server says: %s.", line + strlen("error "));
-        if (progress && str_has_prefix(line, PROGRESS_PREFIX) &&
-            read_progress(line + strlen(PROGRESS_PREFIX), &done, &total))
-            progress(done, total);
+        if (str_has_prefix(line, PROGRESS_PREFIX) && goes_on &&
+            read_progress(line + strlen(PROGRESS_PREFIX), &done, &total)) {
+            goes_on = watch->goes_on(watch->ctx, done, total);
+            /* The server sees it, stops, and closes: then the folder is ours. */
+            if (!goes_on && shutdown(fileno(replies), SHUT_WR) != 0)
+                break;
+        }
     }
+    if (!goes_on)
+        return fault_set(fault, ERR_CANCELLED, NULL, "the copying was given up");
     return fault_set(fault, ERR_UNAVAILABLE, NULL,
                      "The server ended before the backup was complete. Make it again; its log says why it "
                      "ended.");
 }
 
-enum err control_backup(const char *data_dir, const char *to_dir,
-                        void (*progress)(int64_t done, int64_t total), struct fault *fault)
+enum err control_backup(const char *data_dir, const char *to_dir, const struct backup_watch *watch,
+                        struct fault *fault)
 {
     char line[LINE_SIZE];
     int fd = connect_to(data_dir);
@@ -288,7 +295,7 @@ enum err control_backup(const char *data_dir, const char *to_dir,
         (void)close(fd);
         return fault_set(fault, ERR_IO, NULL, "Cannot ask the server for a backup.");
     }
-    enum err e = listen_to(replies, progress, fault);
+    enum err e = listen_to(replies, watch, fault);
     (void)fclose(replies);
     return e;
 }

@@ -7,8 +7,7 @@
 #ifndef FEDLANE_SERVER_CONTROL_H
 #define FEDLANE_SERVER_CONTROL_H
 
-#include "server/store/blobs.h"
-#include "server/store/store.h"
+#include "server/store/backup.h"
 
 struct control;
 
@@ -17,8 +16,8 @@ struct control *control_start(const char *data_dir, struct store *store, struct 
 void control_stop(struct control *c); /* gives up what runs; NULL is legal */
 
 /* Has the server on data_dir copy its store and blobs into to_dir, an absolute path. ERR_NOT_FOUND: no server
- * answers there. `progress` may be NULL. */
-enum err control_backup(const char *data_dir, const char *to_dir,
-                        void (*progress)(int64_t done, int64_t total), struct fault *fault) MUST_CHECK;
+ * answers there. ERR_CANCELLED: the watch gave up, and the server has left to_dir alone since. */
+enum err control_backup(const char *data_dir, const char *to_dir, const struct backup_watch *watch,
+                        struct fault *fault) MUST_CHECK;
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "common/base/atomic_file.h"
 #include "common/base/config.h"
+#include "common/base/interrupt.h"
 #include "common/base/str.h"
 #include "server/backup_files.h"
 #include "server/data_dir.h"
@@ -37,6 +38,15 @@ static void print_help(void)
         "\nRun it as the user who will run the server, then start the server on the directory. What happened "
         "after the\nbackup is not there: docs/operations.md says what that means for workers.\n");
 }
+
+static bool goes_on(void *ctx, int64_t done, int64_t total)
+{
+    (void)ctx;
+    (void)done;
+    (void)total;
+    return !interrupt_came();
+}
+static const struct backup_watch watch = {.goes_on = goes_on};
 
 /* What a mount point has of itself does not count. */
 static enum err check_empty(const char *dir, struct fault *fault)
@@ -101,7 +111,7 @@ static enum err take_all(const struct backup_list *list, const char *from, const
     for (size_t i = 0; i < BACKUP_FILES && !e; i++)
         e = take_file(&list->files[i], from, to, fault);
     if (!e)
-        e = backup_check(to, facts, fault);
+        e = backup_check(to, &watch, facts, fault);
     if (!e)
         e = backup_sync_dir(to, fault);
     if (e)
@@ -128,12 +138,14 @@ enum err restore_command(int argc, char **argv, struct fault *fault)
         e = fault_set(fault, ERR_USAGE, "from", "Name the backup with --from DIR.");
     if (!e)
         e = backup_list_read(&list, o.from, fault);
+    interrupt_begin();
     if (!e)
         e = make_dir(o.data_dir, &is_made, fault);
     if (!e)
         e = check_empty(o.data_dir, fault);
     if (!e && (e = take_all(&list, o.from, o.data_dir, &facts, fault)) && is_made)
         (void)rmdir(o.data_dir);
+    interrupt_end();
     if (e)
         return e;
     printf("%s: restored the backup of %s (%s): ", o.data_dir, list.made_at, list.program);

@@ -3,36 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cli/out_file.h"
-
-static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-#define NUM_NUMBERS (sizeof numbers / sizeof *numbers)
-static volatile sig_atomic_t interrupted_by;
-
-static void on_signal(int number)
-{
-    interrupted_by = number;
-}
-
-/* Signals that whoever started us ignores stay ignored. */
-static void change_signals(void (*from)(int), void (*to)(int))
-{
-    struct sigaction action = {.sa_handler = to, .sa_flags = SA_RESTART}, former;
-    for (size_t i = 0; i < NUM_NUMBERS; i++)
-        if (sigaction(numbers[i], NULL, &former) == 0 && former.sa_handler == from)
-            (void)sigaction(numbers[i], &action, NULL);
-}
-
-bool part_dir_is_interrupted(void)
-{
-    return interrupted_by != 0;
-}
+#include "common/base/interrupt.h"
 
 static enum err dir_fault(struct fault *fault, const char *path, const char *what)
 {
@@ -93,12 +70,9 @@ enum err part_dir_open(struct part_dir *d, const char *path, struct fault *fault
         part_dir_release(d);
         return fault_set(fault, ERR_NO_MEMORY, NULL, "%.300s: not enough memory", path);
     }
-    interrupted_by = 0;
     enum err e = make_part(d, fault);
     if (!e) {
-        change_signals(SIG_DFL, on_signal);
-        /* A limit on the size of files is then an error like any other. */
-        (void)signal(SIGXFSZ, SIG_IGN);
+        interrupt_begin();
         return ERR_OK;
     }
     free(d->part); /* it is not ours */
@@ -119,7 +93,7 @@ enum err part_dir_make(const struct part_dir *d, const char *name, struct fault 
 
 enum err part_dir_commit(struct part_dir *d, struct fault *fault)
 {
-    if (interrupted_by)
+    if (interrupt_came())
         return fault_set(fault, ERR_CANCELLED, NULL, "interrupted: %.300s is not made", d->path);
     /* One call for all the files: thousands of fsyncs would take longer than writing them. */
     int fd = open(d->part, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -131,7 +105,6 @@ enum err part_dir_commit(struct part_dir *d, struct fault *fault)
         e = dir_fault(fault, d->path, "cannot be made");
     if (e)
         return e;
-    change_signals(on_signal, SIG_DFL);
     free(d->part);
     d->part = NULL;
     return ERR_OK;
@@ -147,13 +120,10 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 void part_dir_release(struct part_dir *d)
 {
-    if (d->part) {
+    if (d->part)
         (void)nftw(d->part, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-        change_signals(on_signal, SIG_DFL);
-    }
     free(d->part);
     free(d->path);
     *d = PART_DIR_INIT;
-    if (interrupted_by)
-        (void)raise(interrupted_by);
+    interrupt_end();
 }

@@ -18,9 +18,8 @@ struct part_dir {
 enum err part_dir_open(struct part_dir *d, const char *path, struct fault *fault) MUST_CHECK;
 /* A folder in it, one level deep. */
 enum err part_dir_make(const struct part_dir *d, const char *name, struct fault *fault) MUST_CHECK;
-/* A signal has come: stop; the commit then fails. */
-bool part_dir_is_interrupted(void);
-/* The folder has its name, and is on the disk. ERR_CANCELLED after a signal. */
+/* The folder has its name, and is on the disk. ERR_CANCELLED after a signal (common/base/interrupt.h), which
+ * is noted from the opening on. */
 enum err part_dir_commit(struct part_dir *d, struct fault *fault) MUST_CHECK;
 /* Removes the part unless it was committed. After a signal it does not return. */
 void part_dir_release(struct part_dir *d);

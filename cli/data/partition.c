@@ -9,6 +9,7 @@
 #include "cli/data/part_dir.h"
 #include "cli/out_file.h"
 #include "cli/print.h"
+#include "common/base/interrupt.h"
 #include "common/base/str.h"
 
 #define COUNT(a)      (sizeof(a) / sizeof *(a))
@@ -104,7 +105,7 @@ static enum err put_devices(struct partitioning *p)
     enum err e = part_dir_make(&p->dir, folders[SPLIT_TRAIN], &p->cli->fault);
     if (!e)
         e = part_dir_make(&p->dir, folders[SPLIT_TEST], &p->cli->fault);
-    for (int64_t ordinal = p->first; ordinal <= p->last && !e && !part_dir_is_interrupted(); ordinal++) {
+    for (int64_t ordinal = p->first; ordinal <= p->last && !e && !interrupt_came(); ordinal++) {
         const struct device_data *device = dataset_find(p->file.set, ordinal);
         e = put_split(p, device, SPLIT_TRAIN);
         if (!e)

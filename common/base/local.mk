@@ -10,6 +10,7 @@ libfedlane_base_a_SOURCES = \
 	common/base/err.c common/base/err.h \
 	common/base/file.c common/base/file.h \
 	common/base/ids.c common/base/ids.h \
+	common/base/interrupt.c common/base/interrupt.h \
 	common/base/limits.h \
 	common/base/log.c common/base/log.h \
 	common/base/real.h \

@@ -8,7 +8,7 @@
 #define STORE_FILE "fedlane.db"
 #define BLOBS_FILE "blobs.db"
 
-/* Asked now and then while copying; false: give up (ERR_CANCELLED). */
+/* Asked now and then; false: give up (ERR_CANCELLED). */
 struct backup_watch {
     bool (*goes_on)(void *ctx, int64_t done_bytes, int64_t total_bytes);
     void *ctx;
@@ -20,7 +20,8 @@ struct backup_watch {
 enum err backup_online(struct store *store, struct blobs *blobs, const char *from_dir, const char *to_dir,
                        const struct backup_watch *watch, struct fault *fault) MUST_CHECK;
 /* The same while nobody has them open. ERR_CONFLICT: somebody has. Leaves the schema as it is. */
-enum err backup_offline(const char *from_dir, const char *to_dir, struct fault *fault) MUST_CHECK;
+enum err backup_offline(const char *from_dir, const char *to_dir, const struct backup_watch *watch,
+                        struct fault *fault) MUST_CHECK;
 
 /* Gives the space that removed rows and weights left back to the disk: writes both databases anew, each in
  * one transaction, while nobody has them open. Needs room for a second copy of the larger one meanwhile. */
@@ -33,7 +34,8 @@ struct backup_facts {
 };
 /* Reads the whole of both files in `dir`, without writing there: the pages fit together, every blob that a
  * row names is there as long as the row says, and the models' bytes have their SHA-256. ERR_CORRUPT says what
- * is wrong. */
-enum err backup_check(const char *dir, struct backup_facts *out, struct fault *fault) MUST_CHECK;
+ * is wrong. `watch` is told no bytes. */
+enum err backup_check(const char *dir, const struct backup_watch *watch, struct backup_facts *out,
+                      struct fault *fault) MUST_CHECK;
 
 #endif

@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import socket
 import sqlite3
 import stat
@@ -191,12 +192,22 @@ def test_compact(lab):
     refused(command("compact", "--data-dir", lab.path("none"), check=False), "there is no")
 
 
+def launch(pattern, *args):
+    """A command that has begun to write the file."""
+    process = subprocess.Popen([SERVER, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    harness.wait_for(lambda: glob.glob(pattern) or process.poll() is not None, "the copying")
+    return process
+
+
 def begin(lab, name):
     """A backup whose copying has begun."""
-    process = subprocess.Popen([SERVER, "backup", "--data-dir", lab.data_dir, "--to", lab.path(name)],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    harness.wait_for(lambda: glob.glob(lab.path(name) + ".partial-*/blobs.db") or process.poll() is not None, "the copying")
-    return process
+    return launch(lab.path(name) + ".partial-*/blobs.db", "backup", "--data-dir", lab.data_dir, "--to", lab.path(name))
+
+
+def interrupted(process, number):
+    process.send_signal(number)
+    out, errors = process.communicate()
+    assert process.returncode == -number and not out, (process.returncode, out, errors)
 
 
 def test_cut_short(lab):
@@ -210,12 +221,22 @@ def test_cut_short(lab):
     for left in glob.glob(lab.path("a.partial-*")):
         shutil.rmtree(left)
     backup(lab, "b")
+    # He changes his mind: nothing is left, and the server is fine.
+    interrupted(begin(lab, "i"), signal.SIGINT)
+    assert not glob.glob(lab.path("i*")), os.listdir(lab.folder)
+    interrupted(launch(lab.path("r/blobs.db"), "restore", "--from", lab.path("b"), "--data-dir", lab.path("r")), signal.SIGINT)
+    assert not os.path.exists(lab.path("r"))
+    os.mkdir(lab.path("r"))
+    interrupted(launch(lab.path("r/blobs.db"), "restore", "--from", lab.path("b"), "--data-dir", lab.path("r")), signal.SIGTERM)
+    assert os.listdir(lab.path("r")) == []
     # The server is killed: who asked says so, and leaves nothing.
     process = begin(lab, "c")
     lab.server.kill()
     _, errors = process.communicate()
     assert process.returncode == 1 and "ended before the backup was complete" in errors, errors
     assert not os.path.exists(lab.path("c")) and not glob.glob(lab.path("c.partial-*")), os.listdir(lab.folder)
+    interrupted(begin(lab, "i"), signal.SIGTERM)  # of one that copies itself
+    assert not glob.glob(lab.path("i*")), os.listdir(lab.folder)
     # The socket that it left behind is in nobody's way.
     backup(lab, "d")
     lab.start_server()

@@ -74,7 +74,7 @@ START_TEST(a_step_beside_what_fails_is_run_again)
     enum err e = backup_online(store, blobs, from, to, &watch, &fault);
     ck_assert_msg(!e, "%s: %s", err_name(e), fault.detail);
     ck_assert(was_beside);
-    e = backup_check(to, &facts, &fault);
+    e = backup_check(to, NULL, &facts, &fault);
     ck_assert_msg(!e, "%s: %s", err_name(e), fault.detail);
     ck_assert_int_eq(number_now("x"), -1);
     store->ops->close(store);

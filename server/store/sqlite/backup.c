@@ -150,22 +150,23 @@ static enum err open_closed(const char *dir, const char *name, int *lock, sqlite
 }
 
 static enum err copy_closed(const char *from_dir, const char *to_dir, const char *name, int *lock,
-                            struct fault *fault)
+                            const struct backup_watch *watch, struct fault *fault)
 {
     sqlite3 *db = NULL;
     enum err e = open_closed(from_dir, name, lock, &db, fault);
     if (!e)
-        e = copy_all(db, to_dir, name, NULL, fault);
+        e = copy_all(db, to_dir, name, watch, fault);
     db_close(db);
     return e;
 }
 
-enum err backup_offline(const char *from_dir, const char *to_dir, struct fault *fault)
+enum err backup_offline(const char *from_dir, const char *to_dir, const struct backup_watch *watch,
+                        struct fault *fault)
 {
     int store_lock = -1, blobs_lock = -1;
-    enum err e = copy_closed(from_dir, to_dir, STORE_FILE, &store_lock, fault);
+    enum err e = copy_closed(from_dir, to_dir, STORE_FILE, &store_lock, watch, fault);
     if (!e)
-        e = copy_closed(from_dir, to_dir, BLOBS_FILE, &blobs_lock, fault);
+        e = copy_closed(from_dir, to_dir, BLOBS_FILE, &blobs_lock, watch, fault);
     location_release(blobs_lock);
     location_release(store_lock);
     return e;

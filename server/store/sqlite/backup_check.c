@@ -8,8 +8,12 @@
 #include "server/store/backup.h"
 #include "server/store/sqlite/blobs.h"
 
+#define STEPS_PER_LOOK 1000 /* of SQLite's machine: far below a millisecond */
+
 struct check {
     const char *dir;
+    const struct backup_watch *watch;
+    bool is_given_up;
     sqlite3 *meta, *blobs;
     struct backup_facts *facts;
     struct fault *fault;
@@ -22,8 +26,16 @@ static enum err bad(const struct check *c, const char *what, int64_t blob)
                      blob);
 }
 
+/* What runs then fails with SQLITE_INTERRUPT. */
+static int look(void *arg)
+{
+    struct check *c = arg;
+    c->is_given_up = !c->watch->goes_on(c->watch->ctx, 0, 0);
+    return c->is_given_up;
+}
+
 /* Without locks and without files beside it: "file:PATH?immutable=1". */
-static enum err open_file(const struct check *c, const char *name, sqlite3 **out)
+static enum err open_file(struct check *c, const char *name, sqlite3 **out)
 {
     char path[PATH_MAX], uri[3 * PATH_MAX + 32];
     size_t n = 0;
@@ -37,6 +49,8 @@ static enum err open_file(const struct check *c, const char *name, sqlite3 **out
     int rc = sqlite3_open_v2(uri, out, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
     if (!rc)
         rc = sqlite3_exec(*out, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON", NULL, NULL, NULL);
+    if (!rc && c->watch)
+        sqlite3_progress_handler(*out, STEPS_PER_LOOK, look, c);
     if (!rc)
         return ERR_OK;
     return fault_set(c->fault, ERR_CORRUPT, NULL, "cannot read %s: %s. Use another backup", path,
@@ -143,9 +157,10 @@ static enum err count_rows(const struct check *c)
              : ERR_OK;
 }
 
-enum err backup_check(const char *dir, struct backup_facts *out, struct fault *fault)
+enum err backup_check(const char *dir, const struct backup_watch *watch, struct backup_facts *out,
+                      struct fault *fault)
 {
-    struct check c = {.dir = dir, .facts = out, .fault = fault};
+    struct check c = {.dir = dir, .watch = watch, .facts = out, .fault = fault};
     *out = (struct backup_facts){0};
     enum err e = open_file(&c, STORE_FILE, &c.meta);
     if (!e)
@@ -167,6 +182,8 @@ enum err backup_check(const char *dir, struct backup_facts *out, struct fault *f
             "SELECT u.blob_id, u.size_bytes, '' FROM update_record u JOIN round r ON r.run_id = u.run_id "
             "AND r.n = u.round WHERE u.blob_id > 0 AND r.status < 3",
             &out->updates);
+    if (e && c.is_given_up)
+        e = fault_set(fault, ERR_CANCELLED, NULL, "the check was given up");
     if (e && fault->err == ERR_OK)
         (void)fault_set(fault, e, NULL, "the backup in %.200s cannot be checked: %s", dir, err_name(e));
     (void)sqlite3_close(c.meta);
