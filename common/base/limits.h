@@ -37,7 +37,7 @@
 #define LIMIT_METRIC_NAME        200
 #define LIMIT_PAGE               1000 /* items of one list reply */
 #define LIMIT_PAGE_DEFAULT       100
-#define LIMIT_EVENTS_PAGE        1000
+#define LIMIT_EVENTS_PAGE        100 /* read at once for an event stream */
 #define LIMIT_PATH_PARAMS        8
 #define LIMIT_QUERY_PARAMS       32
 #define DEFAULT_AUTH_FAILURES    60 /* of one address at once; one a second is forgotten */
@@ -47,7 +47,10 @@
 #define DEFAULT_PEER_CONNECTIONS 15000 /* of one address: not all, but a machine full of devices fits */
 #define LIMIT_WAITERS            15000
 #define LIMIT_WAIT_S             60
-#define LIMIT_CLAIM              10000 /* tasks of one claim */
+#define LIMIT_CLAIM              10000      /* tasks of one claim */
+#define LIMIT_RESOURCES          (16 * KIB) /* bytes of what a worker says of its machine, as JSON */
+#define LIMIT_SILENCE_S          60         /* of a connection, of headers, of the first part of a body */
+#define LIMIT_BODY_RATE          (1 * KIB)  /* bytes a second that a body must bring after that */
 #define LIMIT_REQUEST_ARENA      (96 * MIB)
 #define LIMIT_BLOB_CHUNK         (1 * MIB)
 #define LIMIT_IDEMPOTENCY_KEY    200

@@ -9,9 +9,8 @@
 #include "server/api/run_json.h"
 #include "server/httpd/sse.h"
 
-#define EVENTS_OF_PIECE 100        /* of one look of a stream, */
-#define PIECE_BYTES     MIB        /* which ends once it has as much */
-#define EVENTS_MEMORY   (24 * MIB) /* of the rows of one look; the largest event needs a few MiB */
+#define PIECE_BYTES   MIB        /* a look of a stream ends once it has as much */
+#define EVENTS_MEMORY (24 * MIB) /* of the rows of one look; the largest event needs a few MiB */
 
 static json_t *event_json(struct arena *arena, const struct event_row *ev)
 {
@@ -81,7 +80,7 @@ static enum err read_feed(struct store_txn *txn, void *arg)
     if (e != ERR_OK)
         return e;
     arena_clear(&f->arena);
-    return find_some(txn, f->run_id, f->last, EVENTS_OF_PIECE, &f->arena, &f->rows, &f->count, &asked);
+    return find_some(txn, f->run_id, f->last, LIMIT_EVENTS_PAGE, &f->arena, &f->rows, &f->count, &asked);
 }
 
 /* The text of event_json(), made from the parts that are text already: each open page costs this once an

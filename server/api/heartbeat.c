@@ -13,8 +13,6 @@
 #include "server/api/handlers.h"
 #include "server/api/task_json.h"
 
-#define MAX_RESOURCES (16 * KIB)
-
 struct task_progress {
     const char *task_id;
     int64_t steps_done;
@@ -95,9 +93,9 @@ static enum err read_resources(struct beat *b, const json_t *resources, struct f
     if (!resources)
         return ERR_OK;
     enum err e = json_text(resources, &text);
-    if (e == ERR_OK && strlen(text) > MAX_RESOURCES)
+    if (e == ERR_OK && strlen(text) > LIMIT_RESOURCES)
         e = fault_set(fault, ERR_INVALID_FIELD, "resources", "It is larger than %zu bytes; report less.",
-                      MAX_RESOURCES);
+                      LIMIT_RESOURCES);
     if (e == ERR_OK && !(b->resources = arena_strdup(b->r.arena, text)))
         e = ERR_NO_MEMORY;
     free(text);

@@ -191,7 +191,7 @@ bool body_is_too_slow(const struct request *rq, int64_t now_ns)
 {
     int64_t allowed_ns = (int64_t)rq->loop->httpd->config.timeout_s * 1000000000 + rq->stalled_ns;
     uint64_t got = rq->body_size + rq->drained_size;
-    return (now_ns - rq->started_ns - allowed_ns) / 1000000000 > (int64_t)(got / BODY_BYTES_PER_S);
+    return (now_ns - rq->started_ns - allowed_ns) / 1000000000 > (int64_t)(got / LIMIT_BODY_RATE);
 }
 
 void body_release(struct request *rq)

@@ -9,7 +9,6 @@
 
 #define MAX_THREADS           64
 #define DEFAULT_THREADS       4
-#define DEFAULT_TIMEOUT_S     60
 #define MIN_CONNECTION_MEMORY 4096
 
 static void config_complete(struct httpd_config *c)
@@ -22,7 +21,7 @@ static void config_complete(struct httpd_config *c)
     if (!c->max_connections)
         c->max_connections = LIMIT_CONNECTIONS;
     if (!c->timeout_s)
-        c->timeout_s = DEFAULT_TIMEOUT_S;
+        c->timeout_s = LIMIT_SILENCE_S;
     if (!c->connection_memory)
         c->connection_memory = LIMIT_CONNECTION_MEMORY;
     if (c->connection_memory < MIN_CONNECTION_MEMORY)

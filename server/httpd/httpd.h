@@ -44,10 +44,10 @@ struct httpd_config {
     unsigned threads; /* 0: one per core, at most 4 */
     unsigned max_connections;        /* 0: LIMIT_CONNECTIONS; shared out evenly over the threads */
     unsigned max_connections_per_ip; /* 0: no limit. Beyond it a connection is closed at once */
-    unsigned timeout_s;              /* a silent connection, or headers that take longer, are cut; 0: 60 */
-    struct httpd_tls tls;            /* copied; all NULL: plain HTTP */
-    size_t connection_memory;        /* bytes; 0: LIMIT_CONNECTION_MEMORY */
-    struct waiters *waiters;         /* borrowed, outlives the server */
+    unsigned timeout_s;   /* a silent connection, or headers that take longer, are cut; 0: LIMIT_SILENCE_S */
+    struct httpd_tls tls; /* copied; all NULL: plain HTTP */
+    size_t connection_memory; /* bytes; 0: LIMIT_CONNECTION_MEMORY */
+    struct waiters *waiters;  /* borrowed, outlives the server */
 };
 
 /* Listens and serves when it returns. ERR_CONFLICT: the port is taken (the fault names it and says what to

@@ -18,7 +18,6 @@
 #define DRAIN_AT_ONCE                                                                                        \
     (64 * KIB) /* a refused body up to this size is swallowed, so the connection can go on */
 #define DRAIN_AFTER_FAULT (64 * MIB) /* what may still come of a body that failed in the middle */
-#define BODY_BYTES_PER_S  1024       /* slower than this (after the first timeout_s) a body is cut */
 #define SSE_COMMENT_MS    15000
 #define SSE_GATHER_MS     100 /* events that come closer together than this are sent together */
 #define RETRY_AFTER_S     "2"

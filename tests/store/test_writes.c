@@ -3,6 +3,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
+#include "common/base/limits.h"
 #include "tests/store/writing.h"
 #include "tests/support/unit.h"
 
@@ -278,6 +279,42 @@ START_TEST(ten_thousand_topics_are_told_once_each)
 }
 END_TEST
 
+/* As many as fit, and one. */
+static enum err too_many_topics(struct store_txn *txn, void *arg)
+{
+    char topic[KIB];
+    enum err *last = arg;
+    memset(topic, 'x', sizeof topic - 1);
+    topic[sizeof topic - 1] = '\0';
+    for (size_t i = 0; i < LIMIT_TOPICS / sizeof topic; i++)
+        ck_err(store_notify(txn, topic), ERR_OK);
+    *last = store_notify(txn, "");
+    return *last;
+}
+
+static void count_any(void *ctx, const char *topic)
+{
+    (void)topic;
+    ++*(int *)ctx;
+}
+
+START_TEST(a_commit_has_so_much_to_tell)
+{
+    open_writing(_i);
+    int count = 0;
+    enum err last = ERR_OK;
+    store->ops->listen(store, count_any, &count);
+    ck_err(store_write_wait(store, too_many_topics, &last), ERR_PAYLOAD_TOO_LARGE);
+    ck_err(last, ERR_PAYLOAD_TOO_LARGE);
+    ck_assert_int_eq(count, 0);
+    int64_t value = 3;
+    ck_err(store_write_wait(store, change_and_tell, &value), ERR_OK);
+    ck_assert_int_eq(number_now("x"), 3);
+    ck_assert_int_gt(count, 0);
+    close_writing();
+}
+END_TEST
+
 /* --- the write-ahead log --- */
 
 #define LONG_TEXT  (512 * 1024)
@@ -323,6 +360,7 @@ int main(void)
     tcase_add_loop_test(tc, threads_write_and_read_at_once, 0, num_backends);
     tcase_add_loop_test(tc, a_read_sees_one_state, 0, num_backends);
     tcase_add_loop_test(tc, ten_thousand_topics_are_told_once_each, 0, num_backends);
+    tcase_add_loop_test(tc, a_commit_has_so_much_to_tell, 0, num_backends);
     tcase_add_loop_test(tc, reads_between_all_writes_do_not_hold_the_log, 0, num_backends);
     return run_suite(s);
 }

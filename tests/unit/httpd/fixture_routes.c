@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/base/limits.h"
 #include "tests/unit/httpd/fixture.h"
 
 static enum err get_hello(void *ctx, struct request *rq, struct fault *fault)
@@ -41,6 +42,24 @@ static enum err get_disarm(void *ctx, struct request *rq, struct fault *fault)
     (void)fault;
     atomic_store(&app.calls, app.disarm());
     return reply_empty(rq, 204);
+}
+
+/* Takes so many MiB of the request's memory. */
+static enum err get_hungry(void *ctx, struct request *rq, struct fault *fault)
+{
+    (void)ctx;
+    (void)fault;
+    for (long i = strtol(request_param(rq, "mib"), NULL, 10); i > 0; i--)
+        if (!arena_alloc(request_arena(rq), MIB))
+            return ERR_NO_MEMORY;
+    return reply_empty(rq, 204);
+}
+
+static enum err get_many(void *ctx, struct request *rq, struct fault *fault)
+{
+    (void)ctx;
+    (void)fault;
+    return reply_json(rq, 200, json_pack("{s:s*}", "q31", request_query(rq, "q31")));
 }
 
 static enum err get_item(void *ctx, struct request *rq, struct fault *fault)
@@ -314,6 +333,13 @@ static const char *const blob_query[] = {"fail", "wait", "empty", NULL};
 static const char *const upload_query[] = {"refuse", "fail", NULL};
 static const char *const upload_types[] = {"application/vnd.safetensors", "application/octet-stream", NULL};
 
+/* One more than a query may have. */
+static const char *const many_query[] = {"q0",  "q1",  "q2",  "q3",  "q4",  "q5",  "q6",  "q7",  "q8",
+                                         "q9",  "q10", "q11", "q12", "q13", "q14", "q15", "q16", "q17",
+                                         "q18", "q19", "q20", "q21", "q22", "q23", "q24", "q25", "q26",
+                                         "q27", "q28", "q29", "q30", "q31", "q32", NULL};
+_Static_assert(sizeof many_query / sizeof *many_query == LIMIT_QUERY_PARAMS + 2, "one more, and the end");
+
 #define ROUTE(id, verb, pattern, function, ...)                                                              \
     {                                                                                                        \
         .operation_id = id, .method = verb, .path = pattern, .handler = function, __VA_ARGS__                \
@@ -333,6 +359,8 @@ const struct route fixture_routes[] = {
     ROUTE("item_replay", HTTP_POST, "/items/{item}:replay", post_replay, .roles = 0),
     ROUTE("item_latest", HTTP_GET, "/items/latest", get_latest, .roles = 0),
     ROUTE("claim", HTTP_POST, "/tasks:claim", post_claim, .query = wait_query, .max_wait_s = 60),
+    ROUTE("hungry", HTTP_GET, "/hungry/{mib}", get_hungry, .roles = 0),
+    ROUTE("many", HTTP_GET, "/many", get_many, .query = many_query),
     ROUTE("file", HTTP_GET, "/files/*path", get_file, .roles = 0),
     ROUTE("echo", HTTP_POST, "/echo", post_echo, .body = BODY_JSON),
     ROUTE("echo_optional", HTTP_POST, "/optional", post_echo, .body = BODY_JSON, .body_is_optional = true),

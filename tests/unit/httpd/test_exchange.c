@@ -1,4 +1,6 @@
 #include <string.h>
+#include "common/base/buf.h"
+#include "common/base/limits.h"
 #include "tests/unit/httpd/fixture.h"
 
 #define JSON_TYPE "Content-Type: application/json\r\n"
@@ -125,6 +127,37 @@ START_TEST(queries_are_decoded_and_known)
     expect(get("/items/1?name=%00"), 400, "invalid_field", "name");
     expect(get("/items/1?name=%fe"), 400, "invalid_field", "name");
     expect_text(get("/lax/1?limt=7&name=y"), 200, "\"name\":\"y\"");
+    app_stop();
+}
+END_TEST
+
+START_TEST(a_query_has_at_most_so_many_parameters)
+{
+    struct buf path = BUF_INIT(KIB);
+    app_start(1, 10, 60);
+    ck_assert_int_eq(buf_puts(&path, "/many?q0=a"), ERR_OK);
+    for (int i = 1; i < LIMIT_QUERY_PARAMS; i++)
+        ck_assert_int_eq(buf_printf(&path, "&q%d=%d", i, i), ERR_OK);
+    expect_text(get(path.data), 200, "\"q31\":\"31\"");
+    ck_assert_int_eq(buf_printf(&path, "&q%d=x", LIMIT_QUERY_PARAMS), ERR_OK);
+    expect(get(path.data), 400, "invalid_field", "query");
+    expect_text(get("/hello"), 200, "world");
+    buf_release(&path);
+    app_stop();
+}
+END_TEST
+
+START_TEST(a_request_has_so_much_memory)
+{
+    char path[32];
+    app_start(1, 10, 60);
+    (void)snprintf(path, sizeof path, "/hungry/%zu", LIMIT_REQUEST_ARENA / MIB - 1); /* blocks have heads */
+    ck_assert_int_eq(get(path).status, 204);
+    (void)snprintf(path, sizeof path, "/hungry/%zu", LIMIT_REQUEST_ARENA / MIB + 1);
+    struct http_answer a = get(path);
+    ck_assert_ptr_nonnull(http_answer_field(&a, "Retry-After"));
+    expect(a, 503, "unavailable", NULL);
+    expect_text(get("/hello"), 200, "world");
     app_stop();
 }
 END_TEST
@@ -332,6 +365,8 @@ int main(void)
         head_is_get_without_a_body,
         paths_are_decoded_by_segment,
         queries_are_decoded_and_known,
+        a_query_has_at_most_so_many_parameters,
+        a_request_has_so_much_memory,
         who_asks_is_settled_first,
         refusals_come_before_the_body,
         a_short_refused_body_keeps_the_connection,

@@ -66,7 +66,12 @@ END_TEST
 
 START_TEST(a_bad_route_table_does_not_start)
 {
-    static const char *const bad[] = {"items", "/a//b", "/{", "/{}", "/{a", "/*", "/*a/b", "/a*", "/{a}{b}"};
+    static const char *const bad[] = {
+        "items",   "/a//b",
+        "/{",      "/{}",
+        "/{a",     "/*",
+        "/*a/b",   "/a*",
+        "/{a}{b}", "/{a}/{b}/{c}/{d}/{e}/{f}/{g}/{h}/{i}" /* LIMIT_PATH_PARAMS and one */};
     struct httpd *h = NULL;
     struct fault fault = FAULT_NONE;
     struct route routes[2];

@@ -142,6 +142,25 @@ START_TEST(bad_fields_are_named)
 }
 END_TEST
 
+START_TEST(an_address_has_so_many_bytes)
+{
+    struct arena arena = ARENA_INIT(64 * KIB);
+    struct worker_task t;
+    struct fault fault = FAULT_NONE;
+    char url[LIMIT_URL + 2] = "/";
+    json_t *json = document();
+    memset(url + 1, 'a', LIMIT_URL - 1);
+    json_object_set_new(json, "weights_url", json_string(url));
+    ck_assert_msg(worker_task_parse(json, &arena, &t, &fault) == ERR_OK, "%s: %s", fault.field, fault.detail);
+    url[LIMIT_URL] = 'a';
+    json_object_set_new(json, "weights_url", json_string(url));
+    ck_assert_int_eq(worker_task_parse(json, &arena, &t, &fault), ERR_INVALID_FIELD);
+    ck_assert_str_eq(fault.field, "weights_url");
+    json_decref(json);
+    arena_release(&arena);
+}
+END_TEST
+
 START_TEST(what_is_no_object_is_refused)
 {
     struct arena arena = ARENA_INIT(64 * KIB);
@@ -162,6 +181,7 @@ int main(void)
     tcase_add_test(tc, everything_is_taken);
     tcase_add_test(tc, what_is_null_is_no_bound);
     tcase_add_loop_test(tc, bad_fields_are_named, 0, sizeof bad / sizeof *bad);
+    tcase_add_test(tc, an_address_has_so_many_bytes);
     tcase_add_test(tc, what_is_no_object_is_refused);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
