@@ -3,27 +3,26 @@
  *
  *     bench/fill_fleet DATA-DIR FLEET-FILE DEVICES TASKS FEATURES ROUNDS
  *
- * Registers DEVICES single devices of data set "fleet" (labels: site, one of 100; tier; a few have "rare"),
- * of which every second one has not been seen for long, and submits a run over all of them that takes TASKS a
- * round; its model is one dense layer of 10 units over FEATURES. ROUNDS rounds go by in which no device
- * answers; the next is open. FLEET-FILE gets a line "DEVICE-ID TOKEN" for each device. Printed, as JSON: the
- * run's id; how long selecting TASKS of DEVICES took, and each time that a round was closed and the next
- * opened, in ms. */
+ * Registers DEVICES single devices of data set "fleet" (labels: site, one of 100; tier; half; a few have
+ * "rare", one "last"), of which every second one has not been seen for long, and submits a run over all of
+ * them that takes TASKS a round; its model is one dense layer of 10 units over FEATURES. ROUNDS rounds go by
+ * in which no device answers; the next is open. FLEET-FILE gets a line "DEVICE-ID TOKEN" for each device.
+ * Printed, as JSON: the run's id; how long selecting TASKS of DEVICES took, and each time that a round was
+ * closed and the next opened, in ms. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "bench/fill.h"
 #include "common/base/clock.h"
 #include "common/base/limits.h"
 #include "common/base/str.h"
-#include "common/crypto/random.h"
 #include "common/crypto/token.h"
 #include "common/fl/schedule.h"
 #include "server/core/ops.h"
-#include "server/data_dir.h"
-#include "server/service.h"
 
 #define AT_ONCE        1000 /* devices of one transaction */
+#define HEARTBEAT_MS   3600000
 #define LONG_AGO_MS    1000000000000
 #define RARE_EVERY     10000
 #define NUM_SITES      100
@@ -40,17 +39,14 @@ struct fill {
     FILE *list;
 };
 
-static _Noreturn void fail(const char *what, enum err e, const char *detail)
+static json_t *device_body(int64_t k, int64_t num_devices)
 {
-    (void)fprintf(stderr, "fill_fleet: %s: %s %s\n", what, err_name(e), detail);
-    exit(EXIT_FAILURE);
-}
-
-static json_t *device_body(int64_t k)
-{
-    json_t *labels = json_pack("{s:o, s:s}", "site", json_sprintf("site-%02lld", (long long)(k % NUM_SITES)),
-                               "tier", k % 3 ? "phone" : "desktop");
+    json_t *labels =
+        json_pack("{s:o, s:s, s:s}", "site", json_sprintf("site-%02lld", (long long)(k % NUM_SITES)), "tier",
+                  k % 3 ? "phone" : "desktop", "half", k % 2 ? "silent" : "seen");
     if (labels && k % RARE_EVERY == 0 && json_object_set_new(labels, "rare", json_string("yes")) != 0)
+        return NULL;
+    if (labels && k == num_devices - 1 && json_object_set_new(labels, "last", json_string("yes")) != 0)
         return NULL;
     return json_pack("{s:s, s:I, s:i, s:i, s:i, s:o, s:{s:i, s:s}}", "dataset", "fleet", "ordinal",
                      (json_int_t)k, "num_examples", NUM_EXAMPLES, "num_test_examples", 20, "classes", 10,
@@ -63,13 +59,13 @@ static enum err put_device(struct fill *f, struct store_txn *txn, struct arena *
     (void)snprintf(token, sizeof token, "fl_%064llx", (unsigned long long)k);
     enum err e = token_hash(token, sha256);
     struct op_device_register op = {.base = {.core = service_core(f->service), .arena = arena, .caller = ""},
-                                    .body = device_body(k),
+                                    .body = device_body(k, f->num_devices),
                                     .token_sha256 = sha256};
     if (!e)
         e = op.body ? op_device_register(txn, &op) : ERR_NO_MEMORY;
     json_decref(op.body);
     if (e)
-        fail("a device", e, op.base.fault.detail);
+        fill_failed("a device", e, op.base.fault.detail);
     (void)fprintf(f->list, "%s %s\n", op.out.id, token);
     op.out.last_seen_at = k % 2 ? LONG_AGO_MS : op.out.last_seen_at + f->num_rounds * ROUND_MS;
     return store_update(txn, RECORD_DEVICE, &op.out);
@@ -103,7 +99,7 @@ static double advance_ms(struct fill *f)
     int64_t next_ms, start_ns = mono_ns();
     enum err e = core_advance(service_core(f->service), &next_ms);
     if (e)
-        fail("opening a round", e, "");
+        fill_failed("opening a round", e, "");
     return (double)(mono_ns() - start_ns) / 1e6;
 }
 
@@ -116,7 +112,7 @@ static void select_some(const struct fill *f)
                          ? schedule_select(1, round, (size_t)f->num_devices, (size_t)f->num_tasks, selected)
                          : ERR_NO_MEMORY;
         if (e)
-            fail("selecting", e, "");
+            fill_failed("selecting", e, "");
     }
     (void)printf(", \"select_ms\": %.3f", (double)(mono_ns() - start_ns) / 1e6 / NUM_SELECTIONS);
     free(selected);
@@ -130,7 +126,7 @@ static void open_rounds(struct fill *f)
                                .spec = run_spec(f)};
     enum err e = op.spec ? store_write_wait(service_store(f->service), op_run_create, &op) : ERR_NO_MEMORY;
     if (e)
-        fail("the run", e, op.base.fault.detail);
+        fill_failed("the run", e, op.base.fault.detail);
     (void)printf("{\"run\": \"%s\", \"start_ms\": %.0f", op.out.id, advance_ms(f));
     select_some(f);
     (void)printf(", \"rounds_ms\": [");
@@ -141,21 +137,6 @@ static void open_rounds(struct fill *f)
     (void)printf("]}\n");
     json_decref(op.spec);
     arena_release(&arena);
-}
-
-static struct service *open_service(const char *dir, struct clock clock)
-{
-    struct fault fault = FAULT_NONE;
-    struct service *s = NULL;
-    struct service_config config = {.clock = clock, .entropy = entropy_system(), .heartbeat_ms = 3600000};
-    enum err e = data_dir_open(dir, &config.store, &config.blobs, &fault);
-    if (!e)
-        e = service_open(&config, &s, &fault);
-    if (!e)
-        e = data_dir_tokens(dir, service_store(s), service_core(s), &fault);
-    if (e)
-        fail(dir, e, fault.detail);
-    return s;
 }
 
 int main(int argc, char **argv)
@@ -170,18 +151,18 @@ int main(int argc, char **argv)
     (void)umask(0077);
     f.list = fopen(argv[2], "we");
     if (!f.list)
-        fail(argv[2], ERR_IO, "cannot be written");
+        fill_failed(argv[2], ERR_IO, "cannot be written");
     /* Started so long ago that its last round's deadline is still to come. */
     struct clock now = clock_system();
     f.time.ms = clock_now_ms(&now) - f.num_rounds * ROUND_MS;
-    f.service = open_service(argv[1], clock_fake(&f.time));
+    f.service = fill_service(argv[1], clock_fake(&f.time), HEARTBEAT_MS);
     while (f.next < f.num_devices) {
         enum err e = store_write_wait(service_store(f.service), put_some, &f);
         if (e)
-            fail("the devices", e, "");
+            fill_failed("the devices", e, "");
     }
     if (fclose(f.list))
-        fail(argv[2], ERR_IO, "cannot be written");
+        fill_failed(argv[2], ERR_IO, "cannot be written");
     open_rounds(&f);
     (void)service_stop(f.service, 0);
     return 0;

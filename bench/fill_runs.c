@@ -11,15 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "bench/fill.h"
 #include "common/base/limits.h"
 #include "common/base/rng.h"
 #include "common/base/str.h"
-#include "common/crypto/random.h"
 #include "server/core/ops.h"
-#include "server/data_dir.h"
-#include "server/service.h"
 
 #define ROUNDS_AT_ONCE  50
+#define HEARTBEAT_MS    10000
 #define MS_PER_ROUND    2000
 #define LATE_PERCENT    2
 #define FAILED_PERCENT  1
@@ -32,12 +31,6 @@ struct fill {
     struct run_row run;
     int64_t next_round; /* of the piece that is being written */
 };
-
-static _Noreturn void fail(const char *what, enum err e, const char *detail)
-{
-    (void)fprintf(stderr, "fill_runs: %s: %s %s\n", what, err_name(e), detail);
-    exit(EXIT_FAILURE);
-}
 
 static void id_of(uint64_t a, uint64_t b, uint64_t c, char out[ID_SIZE])
 {
@@ -234,7 +227,7 @@ static void write_all(struct fill *f, store_fn fn, const char *what)
 {
     enum err e = store_write_wait(service_store(f->service), fn, f);
     if (e)
-        fail(what, e, "");
+        fill_failed(what, e, "");
 }
 
 static void fill_run(struct fill *f, int64_t number)
@@ -250,7 +243,7 @@ static void fill_run(struct fill *f, int64_t number)
                                .spec = spec};
     enum err e = spec ? store_write_wait(service_store(f->service), op_run_create, &op) : ERR_NO_MEMORY;
     if (e)
-        fail("a run", e, op.base.fault.detail);
+        fill_failed("a run", e, op.base.fault.detail);
     f->run = op.out;
     f->start_ms = f->run.created_at - f->num_rounds * MS_PER_ROUND + number;
     write_all(f, put_devices, "a run");
@@ -259,22 +252,6 @@ static void fill_run(struct fill *f, int64_t number)
     printf("%s\n", f->run.id);
     json_decref(spec);
     arena_release(&arena);
-}
-
-static struct service *open_service(const char *dir)
-{
-    struct fault fault = FAULT_NONE;
-    struct service *s = NULL;
-    struct service_config config = {
-        .clock = clock_system(), .entropy = entropy_system(), .heartbeat_ms = 10000};
-    enum err e = data_dir_open(dir, &config.store, &config.blobs, &fault);
-    if (!e)
-        e = service_open(&config, &s, &fault);
-    if (!e)
-        e = data_dir_tokens(dir, service_store(s), service_core(s), &fault);
-    if (e)
-        fail(dir, e, fault.detail);
-    return s;
 }
 
 int main(int argc, char **argv)
@@ -288,7 +265,7 @@ int main(int argc, char **argv)
         return 4;
     }
     (void)umask(0077);
-    f.service = open_service(argv[1]);
+    f.service = fill_service(argv[1], clock_system(), HEARTBEAT_MS);
     for (int64_t i = 0; i < num_runs; i++)
         fill_run(&f, i);
     (void)service_stop(f.service, 0);

@@ -100,11 +100,22 @@ def median_of(values, form="%.0f"):
 
 def list_pages(fleet):
     middle = sorted(fleet.tokens)[len(fleet.tokens) // 2]
+    status, label, run = "&status=%s", "&label=%s%%3D%s", "&run=" + fleet.run
+    rare, site, tier = label % ("rare", "yes"), label % ("site", "site-42"), label % ("tier", "phone")
     return [("all, the first", ""), ("all, in the middle", "&cursor=" + middle), ("by dataset", "&dataset=fleet"),
-            ("by status online", "&status=online"), ("by status offline", "&status=offline"), ("by status suspect: none", "&status=suspect"),
-            ("by status revoked: none", "&status=revoked"), ("by a label of every hundredth", "&label=site%3Dsite-42"),
-            ("by a label of every ten-thousandth", "&label=rare%3Dyes"), ("by run", "&run=" + fleet.run),
-            ("by run, in the middle", "&run=%s&cursor=%d" % (fleet.run, len(fleet.tokens) // 2))]
+            ("by status online", status % "online"), ("by status offline", status % "offline"),
+            ("by status suspect: none", status % "suspect"), ("by status revoked: none", status % "revoked"),
+            ("by status suspect and dataset: none", status % "suspect" + "&dataset=fleet"),
+            ("by a label of two thirds", tier), ("by a label of every hundredth", site),
+            ("by a label of every ten-thousandth", rare), ("by a label of the last", "&label=last"),
+            ("by a label of none", "&label=nobody"), ("by a label of two thirds and status online", tier + status % "online"),
+            ("by a label of two thirds and status suspect: none", tier + status % "suspect"),
+            ("by a label of every hundredth and status offline: none", site + status % "offline"),
+            ("by a label of one half and a status of the other: none", label % ("half", "seen") + status % "offline"),
+            ("by run", run), ("by run, in the middle", run + "&cursor=%d" % (len(fleet.tokens) // 2)),
+            ("by run and status offline", run + status % "offline"), ("by run and status suspect: none", run + status % "suspect"),
+            ("by run and a label of every hundredth", run + site), ("by run and a label of every ten-thousandth", run + rare),
+            ("by run, a label of one half and a status of the other: none", run + label % ("half", "seen") + status % "offline")]
 
 
 def devices(report, is_short):

@@ -111,9 +111,9 @@ bin_fedlane_server_SOURCES = server/main.c
 bin_fedlane_server_LDADD = $(SERVER_LIBS)
 
 noinst_PROGRAMS += bench/fill_runs
-bench_fill_runs_SOURCES = bench/fill_runs.c
+bench_fill_runs_SOURCES = bench/fill_runs.c bench/fill.c bench/fill.h
 bench_fill_runs_LDADD = $(SERVER_LIBS)
 
 noinst_PROGRAMS += bench/fill_fleet
-bench_fill_fleet_SOURCES = bench/fill_fleet.c
+bench_fill_fleet_SOURCES = bench/fill_fleet.c bench/fill.c bench/fill.h
 bench_fill_fleet_LDADD = $(SERVER_LIBS)
