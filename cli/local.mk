@@ -57,6 +57,7 @@ libfedlane_cli_a_SOURCES = \
 	cli/watch/screen.c cli/watch/screen.h \
 	cli/watch/sse.c cli/watch/sse.h \
 	cli/watch/view.c cli/watch/view.h \
+	cli/watch/waiting.c cli/watch/waiting.h \
 	cli/watch/watch.c \
 	cli/watch/watched.c cli/watch/watched.h
 

@@ -48,6 +48,8 @@ static const struct table_column token_columns[] = {
     {"name", "name", CELL_TEXT, 0},
     {"role", "role", CELL_TEXT, 0},
     {"created", "created_at", CELL_TIME, 0},
+    {"uses", "uses", CELL_COUNT, 0},
+    {"max uses", "max_uses", CELL_COUNT, 0},
     {"expires", "expires_at", CELL_TIME, 0},
     {"revoked", "revoked_at", CELL_TIME, 0},
     {"why", "revoked_reason", CELL_TEXT, 0},

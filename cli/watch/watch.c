@@ -8,9 +8,11 @@
 #include "cli/run.h"
 #include "cli/watch/sse.h"
 #include "cli/watch/view.h"
+#include "cli/watch/waiting.h"
 #include "common/api/api.h"
 #include "common/base/clock.h"
 #include "common/base/limits.h"
+#include "common/base/str.h"
 #include "common/http/http_loop.h"
 #include "common/http/retry.h"
 #include "common/http/url.h"
@@ -34,6 +36,7 @@ struct feed {
     int64_t lost_ns;        /* since when there is no connection; 0: there is one */
     int failures;
     int64_t polled_ns;
+    char waiting[WAITING_LINE]; /* what was last said of what it waits for */
 };
 
 struct watch {
@@ -59,6 +62,23 @@ static void say(struct watch *w, const char *line)
     else
         (void)puts(line);
     (void)fflush(stdout);
+}
+
+/* Whoever looks at a run that waits, in whatever format, is told for what. */
+static void say_what_it_waits_for(struct feed *f)
+{
+    struct watch *w = f->watch;
+    char line[WAITING_LINE];
+    waiting_line(f->run, line);
+    if (str_eq(line, f->waiting))
+        return;
+    memcpy(f->waiting, line, sizeof line);
+    if (!*line)
+        return;
+    if (w->is_painted)
+        screen_message(&w->screen, line);
+    else
+        (void)fprintf(stderr, "fedlane: %s\n", line);
 }
 
 /* On a terminal the painted lines say the rest. */
@@ -88,6 +108,7 @@ static enum err on_event(void *ctx, const char *id, const char *type, const char
         say(w, line);
     }
     json_decref(event);
+    say_what_it_waits_for(f);
     return ERR_OK;
 }
 
@@ -301,6 +322,8 @@ static enum err load(struct watch *w, const char *const *ids)
             view_state_line(&w->runs[i], line);
             say(w, line);
         }
+        if (!e)
+            say_what_it_waits_for(&w->feeds[i]);
     }
     return e;
 }

@@ -162,6 +162,26 @@ def test_watch_exit_statuses(lab):
     exits(lab, CONNECTION, "run", "watch", waits)
 
 
+def test_watch_says_what_a_run_waits_for(lab):
+    lab.start_server()
+    few = lab.submit(dict(synthetic_run(), name="few", selection={"devices_per_round": 3, "population": 9}))
+    held = lab.submit(dict(synthetic_run(), name="held", autostart=False))
+    harness.wait_for(lambda: lab.run(few)["status"] == "waiting_for_devices" and
+                     lab.run(held)["status_reason"] == "waiting to be started", "both to wait")
+    for form in ("table", "jsonl"):
+        told = exits(lab, TIMED_OUT, "run", "watch", few, held, "--timeout", "0.3", "--format", form).stderr
+        assert 'few is waiting for devices: 0 of 9 of dataset "synthetic" registered' in told, told
+        assert "held is not started: fedlane run start %s\n" % held in told, told
+    status, text = terminal(lab, "run", "watch", few, held, "--timeout", "0.3")
+    assert status == TIMED_OUT and "fedlane run start " + held in text, text
+    watch = harness.Process([harness.program("fedlane"), "run", "watch", held, "--format", "jsonl"], lab.path("w.log"),
+                            {"FEDLANE_SERVER": lab.url, "FEDLANE_TOKEN": lab.admin.token})
+    lab.processes.append(watch)
+    harness.wait_for(lambda: "is not started" in watch.text(), "the first wait")
+    exits(lab, FINE, "run", "start", held)
+    harness.wait_for(lambda: "fedlane: held is waiting for devices" in watch.text(), "the next wait")
+
+
 def test_watch_on_a_terminal(lab):
     avg, prox = two_runs(lab, num_rounds=20)
     status, text = terminal(lab, "run", "watch", avg, prox, columns=70)
@@ -322,6 +342,10 @@ def test_tokens(lab):
     exits(lab, FINE, "run", "list", "--token-file", path, env={"FEDLANE_TOKEN": "fl_wrong"})
     listed = lab.cli("token", "list", "--role", "viewer").stdout
     assert "eyes" in listed and token not in listed, listed
+    lab.cli("token", "create", "--role", "enrollment", "--name", "five", "--max-uses", "5")
+    titles, *rows = lab.cli("token", "list", "--role", "enrollment").stdout.splitlines()
+    five = next(row for row in rows if "five" in row)
+    assert re.search(r" uses +max uses ", titles) and re.search(r" 0 +5 ", five), (titles, five)
     exits(lab, FINE, "token", "revoke", "eyes")
     exits(lab, CONNECTION, "run", "list", env=as_viewer)
 

@@ -1,0 +1,13 @@
+/* What a run that does not go on waits for. */
+#ifndef FEDLANE_CLI_WATCH_WAITING_H
+#define FEDLANE_CLI_WATCH_WAITING_H
+
+#include "cli/watch/watched.h"
+
+#define WAITING_LINE (256 + 512 + 8)
+
+/* A line that says it, with the command that helps where there is one; "" for a run that goes on or has
+ * ended. */
+void waiting_line(const struct watched *run, char out[WAITING_LINE]);
+
+#endif
