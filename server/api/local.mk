@@ -17,6 +17,8 @@ libfedlane_api_a_SOURCES = \
 	server/api/context.c \
 	server/api/context.h \
 	server/api/dashboard.c \
+	server/api/device_filter.c \
+	server/api/device_filter.h \
 	server/api/device_json.c \
 	server/api/device_json.h \
 	server/api/device_list.c \

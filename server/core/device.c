@@ -98,7 +98,9 @@ enum err device_insert(struct work *w, const char *worker_id, const struct devic
     out->num_examples = spec->num_examples;
     out->num_test_examples = spec->num_test_examples;
     out->created_at = out->last_seen_at = w->now_ms;
-    return e ? e : store_insert(w->txn, RECORD_DEVICE, out);
+    if (!e)
+        e = store_insert(w->txn, RECORD_DEVICE, out);
+    return e ? e : device_labels_set(w, out, "{}");
 }
 
 enum err device_renew(struct work *w, const struct device_spec *spec, struct device_row *device)
@@ -116,9 +118,12 @@ enum err device_renew(struct work *w, const struct device_spec *spec, struct dev
                              "data, or PATCH the device",
                              device->id, (long long)device->ordinal, device->dataset,
                              (long long)sizes[i].before, (long long)sizes[i].now);
+    const char *former_labels = device->labels;
     enum err e = describe(w, spec, device);
     device->last_seen_at = w->now_ms;
-    return e ? e : store_update(w->txn, RECORD_DEVICE, device);
+    if (!e)
+        e = store_update(w->txn, RECORD_DEVICE, device);
+    return e ? e : device_labels_set(w, device, former_labels);
 }
 
 static enum err fail_open_tasks(struct work *w, const char *device_id)
@@ -152,6 +157,7 @@ enum err device_end(struct work *w, struct device_row *device, const char *reaso
     if (device->revoked_at)
         return ERR_OK;
     device->revoked_at = w->now_ms;
+    presence_revoking(w->core, device->id);
     enum err e = store_put(w->txn, RECORD_DEVICE, device);
     if (!e)
         e = tokens_end_of_device(w, device->id, reason);
@@ -222,8 +228,8 @@ enum err op_device_register(struct store_txn *txn, void *arg)
                                        a->out.name, "dataset", a->out.dataset, "ordinal", a->out.ordinal,
                                        "num_examples", a->out.num_examples));
     if (!e)
-        core_seen(w.core, "", a->out.id);
-    return e ? e : store_notify(txn, "advance");
+        e = store_notify(txn, "advance");
+    return e ? e : presence_enlist(w.core, &a->out);
 }
 
 struct device_patch {
@@ -274,6 +280,8 @@ enum err op_device_patch(struct store_txn *txn, void *arg)
     if (a->base.is_repeat)
         return ERR_OK;
     e = store_update(txn, RECORD_DEVICE, d);
+    if (!e)
+        e = device_labels_set(&w, d, former.labels);
     if (!e)
         e = event_add_global(
             &w, "device_changed",

@@ -30,6 +30,8 @@ enum err device_end(struct work *w, struct device_row *device, const char *reaso
 
 /* An object of any values, not too large; NULL is an empty one. */
 enum err capabilities_read(struct work *w, json_t *capabilities, const char **out_text) MUST_CHECK;
+/* The rows of the device's labels as its own row says them; former: what it said before. */
+enum err device_labels_set(struct work *w, const struct device_row *device, const char *former) MUST_CHECK;
 /* labels: object of short texts. */
 enum err labels_read(struct work *w, const json_t *labels, const char *field,
                      const char **out_text) MUST_CHECK;

@@ -52,7 +52,7 @@ struct id_entry *id_table_put(struct id_table *t, const char *id)
     struct id_entry *e = &t->slots[slot_of(t, id)];
     if (!e->id[0]) {
         memcpy(e->id, id, len + 1);
-        t->count++;
+        e->number = (uint32_t)t->count++;
     }
     return e;
 }

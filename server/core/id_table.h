@@ -10,6 +10,7 @@
 
 struct id_entry {
     char id[ID_SIZE]; /* "" where the slot is free */
+    uint32_t number;  /* 0, 1, ... in the order they were put, where none is ever removed */
     int64_t at_ms;
     int64_t count;
     double value;
@@ -24,8 +25,8 @@ struct id_table {
 
 void id_table_release(struct id_table *t);
 struct id_entry *id_table_find(const struct id_table *t, const char *id); /* NULL if none */
-/* The entry of `id`, new (all zero but the id) where there was none; NULL when out of memory or `id` is no
- * id. Moves entries. */
+/* The entry of `id`, new (all zero but id and number) where there was none; NULL when out of memory or `id`
+ * is no id. Moves entries. */
 struct id_entry *id_table_put(struct id_table *t, const char *id);
 void id_table_remove(struct id_table *t, const char *id); /* moves entries */
 

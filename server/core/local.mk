@@ -5,7 +5,8 @@ libfedlane_core_a_SOURCES = \
 	server/core/budget.c server/core/budget.h \
 	server/core/collect.c \
 	server/core/core.c server/core/core.h server/core/core_impl.h \
-	server/core/device.c server/core/device.h server/core/device_spec.c \
+	server/core/device.c server/core/device.h server/core/device_labels.c server/core/device_spec.c \
+	server/core/enlisted.c \
 	server/core/events.c server/core/events.h \
 	server/core/experiment.c server/core/experiment.h \
 	server/core/gradients.c \
@@ -23,6 +24,7 @@ libfedlane_core_a_SOURCES = \
 	server/core/round.c server/core/round.h \
 	server/core/round_close.c \
 	server/core/round_tasks.c server/core/round_tasks.h \
+	server/core/roster.c server/core/roster.h \
 	server/core/run_action.c \
 	server/core/run_config.c \
 	server/core/run_create.c \

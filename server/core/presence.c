@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "common/base/str.h"
 #include "server/core/events.h"
 #include "server/core/names.h"
 
@@ -10,9 +11,10 @@
 #define SAVE_EVERY_MS ((int64_t)60 * 1000)
 
 #define SWEEP_SLOTS                                                                                          \
-    8192               /* looked at while the lock is held: the loops that note who was seen wait for it     \
-                        */
-#define SWEEP_ROWS 128 /* written at once: claims and updates wait for it */
+    8192                 /* looked at while the lock is held: the loops that note who was seen wait for it   \
+                          */
+#define SWEEP_ROWS   128 /* written at once: claims and updates wait for it */
+#define RECOVER_ROWS 1000
 
 enum err presence_init(struct presence_table *p, int64_t heartbeat_ms, bool all_online)
 {
@@ -25,26 +27,53 @@ void presence_release(struct presence_table *p)
 {
     id_table_release(&p->workers);
     id_table_release(&p->devices);
+    free(p->worker_times.ms);
+    free(p->device_times.ms);
+    roster_release(&p->roster);
     (void)pthread_mutex_destroy(&p->lock);
 }
 
-static void seen(struct id_table *t, const char *id, int64_t now_ms)
+static bool has_room(const struct id_table *t, struct seen_times *times)
 {
-    struct id_entry *e = *id ? id_table_put(t, id) : NULL;
-    if (e) {
-        e->at_ms = now_ms;
+    if (t->count < times->capacity)
+        return true;
+    size_t capacity = times->capacity ? times->capacity * 2 : 64;
+    int64_t *grown = realloc(times->ms, capacity * sizeof *grown);
+    if (!grown)
+        return false;
+    times->ms = grown;
+    times->capacity = capacity;
+    return true;
+}
+
+static struct id_entry *note(struct id_table *t, struct seen_times *times, const char *id, int64_t at_ms)
+{
+    struct id_entry *e = has_room(t, times) ? id_table_put(t, id) : NULL;
+    if (e)
+        e->at_ms = times->ms[e->number] = at_ms;
+    return e;
+}
+
+bool presence_seen(struct id_table *t, struct seen_times *times, const char *id, int64_t now_ms)
+{
+    struct id_entry *e = *id ? note(t, times, id, now_ms) : NULL;
+    if (e)
         e->is_dirty = true;
-    }
+    return e != NULL;
 }
 
 void core_seen(struct core *c, const char *worker_id, const char *device_id)
 {
-    if (c->presence.all_online)
+    struct presence_table *p = &c->presence;
+    if (p->all_online)
         return;
-    pthread_mutex_lock(&c->presence.lock);
-    seen(&c->presence.workers, worker_id, core_now(c));
-    seen(&c->presence.devices, device_id, core_now(c));
-    pthread_mutex_unlock(&c->presence.lock);
+    pthread_mutex_lock(&p->lock);
+    size_t num_before = p->devices.count;
+    (void)presence_seen(&p->workers, &p->worker_times, worker_id, core_now(c));
+    (void)presence_seen(&p->devices, &p->device_times, device_id, core_now(c));
+    if (p->devices.count > num_before)
+        presence_tie(p, device_id);
+    pthread_mutex_unlock(&p->lock);
 }
 
 static int64_t last_seen(struct presence_table *p, const struct id_table *t, const char *id, int64_t stored)
@@ -67,7 +96,7 @@ int64_t core_device_last_seen(struct core *c, const struct device_row *device)
     return *device->worker_id ? last_seen(&c->presence, &c->presence.workers, device->worker_id, own) : own;
 }
 
-static enum presence presence_of(const struct presence_table *p, int64_t silent_ms)
+enum presence presence_of(const struct presence_table *p, int64_t silent_ms)
 {
     if (p->all_online || silent_ms <= SUSPECT_AFTER * p->heartbeat_ms)
         return PRESENCE_ONLINE;
@@ -252,35 +281,57 @@ enum err presence_advance(struct core *c, int64_t *out_next_ms)
 }
 
 /* What its row says: nothing to write, and no news where it had been silent for long. */
-static void take_up(const struct core *c, struct id_table *t, const char *id, int64_t last_seen_at)
+static enum err take_up(const struct core *c, struct id_table *t, struct seen_times *times, const char *id,
+                        int64_t last_seen_at)
 {
-    struct id_entry *e = id_table_put(t, id);
+    struct id_entry *e = note(t, times, id, last_seen_at);
     if (!e)
-        return;
-    e->at_ms = last_seen_at;
+        return ERR_NO_MEMORY;
     e->count = core_now(c);
     if (presence_of(&c->presence, core_now(c) - last_seen_at) == PRESENCE_OFFLINE)
         e->state = PRESENCE_OFFLINE;
+    return ERR_OK;
+}
+
+/* A piece at a time: there may be very many. */
+static enum err take_up_devices(struct core *c, struct store_txn *txn)
+{
+    struct presence_table *p = &c->presence;
+    struct device_row *rows;
+    size_t n = RECOVER_ROWS;
+    char after[ID_SIZE] = "";
+    enum err e = ERR_OK;
+    while (!e && n == RECOVER_ROWS) {
+        struct arena piece = ARENA_INIT(CORE_ARENA_MAX);
+        e = store_find(txn, QUERY_DEVICES, &piece, RECOVER_ROWS, &rows, &n, store_any, store_any,
+                       store_text_or_any(*after ? after : NULL));
+        pthread_mutex_lock(&p->lock);
+        for (size_t i = 0; i < n && !e; i++) {
+            if (!rows[i].revoked_at && !*rows[i].worker_id)
+                e = take_up(c, &p->devices, &p->device_times, rows[i].id, rows[i].last_seen_at);
+            if (!e)
+                e = presence_add(p, &rows[i]);
+        }
+        pthread_mutex_unlock(&p->lock);
+        if (!e && n > 0)
+            e = str_copy(after, sizeof after, rows[n - 1].id);
+        arena_release(&piece);
+    }
+    return e;
 }
 
 enum err presence_recover(struct core *c, struct store_txn *txn)
 {
     struct arena arena = ARENA_INIT(CORE_ARENA_MAX);
+    struct presence_table *p = &c->presence;
     struct worker_row *workers;
-    struct device_row *devices;
-    size_t num_workers = 0, num_devices = 0;
+    size_t num_workers = 0;
     enum err e = store_find(txn, QUERY_WORKERS, &arena, 0, &workers, &num_workers, store_any);
-    if (!e)
-        e = store_find(txn, QUERY_DEVICES, &arena, 0, &devices, &num_devices, store_any, store_text(""),
-                       store_any);
-    pthread_mutex_lock(&c->presence.lock);
+    pthread_mutex_lock(&p->lock);
     for (size_t i = 0; i < num_workers && !e; i++)
         if (!workers[i].revoked_at)
-            take_up(c, &c->presence.workers, workers[i].id, workers[i].last_seen_at);
-    for (size_t i = 0; i < num_devices && !e; i++)
-        if (!devices[i].revoked_at)
-            take_up(c, &c->presence.devices, devices[i].id, devices[i].last_seen_at);
-    pthread_mutex_unlock(&c->presence.lock);
+            e = take_up(c, &p->workers, &p->worker_times, workers[i].id, workers[i].last_seen_at);
+    pthread_mutex_unlock(&p->lock);
     arena_release(&arena);
-    return e;
+    return e ? e : take_up_devices(c, txn);
 }

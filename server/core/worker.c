@@ -25,6 +25,7 @@ struct enrolment {
     struct worker_spec spec;
     struct device_row *former; /* what this worker had before, ascending ordinal */
     bool *is_taken;            /* of former: it is there again */
+    bool *is_new;              /* of the body's */
     size_t num_former;
     bool is_return, is_same_secret, is_another_fleet; /* another: a device is new, or gone */
 };
@@ -168,14 +169,17 @@ static enum err devices_enrol(struct enrolment *en)
     size_t count = en->a->out_num_devices = json_array_size(en->spec.devices);
     struct enrolled *devices = arena_calloc(w->arena, count, sizeof *devices);
     en->is_taken = arena_calloc(w->arena, en->num_former, sizeof *en->is_taken);
+    en->is_new = arena_calloc(w->arena, count, sizeof *en->is_new);
     en->a->out_devices = arena_calloc(w->arena, count, sizeof *en->a->out_devices);
-    if (!devices || !en->is_taken || !en->a->out_devices)
+    if (!devices || !en->is_taken || !en->is_new || !en->a->out_devices)
         return ERR_NO_MEMORY;
     e = devices_read(en, devices, count);
     if (!e)
         devices_recognise(en, devices, count);
-    for (size_t i = 0; i < count && !e; i++)
+    for (size_t i = 0; i < count && !e; i++) {
+        en->is_new[i] = !devices[i].former;
         e = device_failed(en, i, device_enrol(en, &devices[i], &en->a->out_devices[i]));
+    }
     /* What it no longer holds is free for another. */
     for (size_t i = 0; i < en->num_former && !e; i++) {
         if (en->is_taken[i])
@@ -183,6 +187,15 @@ static enum err devices_enrol(struct enrolment *en)
         en->is_another_fleet = true;
         e = device_end(w, &en->former[i], "its worker came back without it");
     }
+    return e;
+}
+
+static enum err devices_enlist(const struct enrolment *en)
+{
+    enum err e = ERR_OK;
+    for (size_t i = 0; i < en->a->out_num_devices && !e; i++)
+        if (en->is_new[i])
+            e = presence_enlist(en->w->core, &en->a->out_devices[i]);
     return e;
 }
 
@@ -222,6 +235,8 @@ enum err op_worker_register(struct store_txn *txn, void *arg)
     /* A restarted worker has a new secret. With the same one it is the same process, which may have claimed
      * tasks since: a copy of its registration that comes late takes none of them away. */
     a->base.is_repeat = !e && en.is_same_secret && !en.is_another_fleet;
+    if (!e)
+        core_seen(w.core, a->out.id, "");
     if (e || a->base.is_repeat)
         return e;
     if (en.is_return)
@@ -232,8 +247,8 @@ enum err op_worker_register(struct store_txn *txn, void *arg)
                                        "returned", (int)en.is_return, "devices",
                                        (json_int_t)a->out_num_devices));
     if (!e)
-        core_seen(w.core, a->out.id, "");
-    return e ? e : store_notify(txn, "advance");
+        e = store_notify(txn, "advance");
+    return e ? e : devices_enlist(&en);
 }
 
 enum err op_worker_revoke(struct store_txn *txn, void *arg)

@@ -36,6 +36,8 @@
     Q(UPLOADS_BY_ROUND, UPLOAD, (C(run_id, EQ) C(round, EQ)), (ASC(id)))                                     \
     Q(MODELS, MODEL, (C(run_id, EQ) O(version, LT)), (DESC(version)))                                        \
     Q(DEVICES, DEVICE, (O(dataset, EQ) O(worker_id, EQ) O(id, GT)), (ASC(id)))                               \
+    Q(DEVICES_WITH_LABEL, DEVICE_LABEL, (C(name, EQ) O(device_id, GT)), (ASC(device_id)))                    \
+    Q(DEVICES_WITH_LABEL_VALUE, DEVICE_LABEL, (C(name, EQ) C(value, EQ) O(device_id, GT)), (ASC(device_id))) \
     Q(DEVICES_OF_DATASET, DEVICE, (C(dataset, EQ) C(revoked_at, EQ) O(ordinal, LT)), (ASC(ordinal)))         \
     Q(DEVICES_OF_DATASET_DOWN, DEVICE, (C(dataset, EQ) C(revoked_at, EQ)), (DESC(ordinal)))                  \
     Q(DEVICE_BY_ORDINAL, DEVICE, (C(dataset, EQ) C(ordinal, EQ) C(revoked_at, EQ)), (ASC(id)))               \

@@ -34,6 +34,10 @@ static const struct record_column model_row_list[] = {MODEL_COLUMNS(COLUMN_T, CO
 #define THIS_ROW device_row
 static const struct record_column device_row_list[] = {DEVICE_COLUMNS(COLUMN_T, COLUMN_I, COLUMN_R)};
 #undef THIS_ROW
+#define THIS_ROW device_label_row
+static const struct record_column device_label_row_list[] = {
+    DEVICE_LABEL_COLUMNS(COLUMN_T, COLUMN_I, COLUMN_R)};
+#undef THIS_ROW
 #define THIS_ROW worker_row
 static const struct record_column worker_row_list[] = {WORKER_COLUMNS(COLUMN_T, COLUMN_I, COLUMN_R)};
 #undef THIS_ROW

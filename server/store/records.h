@@ -41,8 +41,8 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
     T(status_reason) I(population) I(round) I(model_version) T(strategy_state) I(is_deterministic)           \
     T(nondeterminism) I(last_event) T(created_by) I(created_at) I(started_at) I(finished_at)
 
-/* The population of a run: which device is which ordinal, with the sizes it had at the start. position: 0, 1, ... by
- * ascending ordinal. */
+/* The population of a run: which device is which ordinal, with the sizes it had at the start. position: 0, 1,
+ * ... by ascending ordinal. */
 #define RUN_DEVICE_COLUMNS(T, I, R)                                                                          \
     T(run_id) I(ordinal) T(device_id) I(num_examples) I(num_test_examples) I(position)
 
@@ -72,9 +72,9 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
     T(id) T(task_id) T(run_id) I(round) I(ordinal) T(device_id) I(type) I(attempt) T(body_sha256) I(blob_id) \
     I(size_bytes) T(content) I(num_examples) I(steps_done) I(is_partial) T(receipt) I(accepted_at)
 
-/* An update that comes in pieces. size_bytes: of the whole; sha256: of it, as the caller promised it, or "". metadata:
- * JSON of what the query said of it. body_sha256: as in an update, once it was taken: the blob is the update's then.
- * blob_id 0: dropped, because a newer attempt took its place. */
+/* An update that comes in pieces. size_bytes: of the whole; sha256: of it, as the caller promised it, or "".
+ * metadata: JSON of what the query said of it. body_sha256: as in an update, once it was taken: the blob is
+ * the update's then. blob_id 0: dropped, because a newer attempt took its place. */
 #define UPLOAD_COLUMNS(T, I, R)                                                                              \
     T(id) T(task_id) T(run_id) I(round) I(attempt) I(blob_id) I(size_bytes) T(sha256) T(metadata)            \
     T(body_sha256) I(created_at)
@@ -89,12 +89,15 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
     T(id) T(worker_id) T(name) T(dataset) I(ordinal) I(num_examples) I(num_test_examples) T(input)           \
     I(classes) T(labels) T(capabilities) R(steps_per_second) I(last_seen_at) I(revoked_at) I(created_at)
 
+/* A label of a device, as its `labels` say it: what lists of devices are filtered by. */
+#define DEVICE_LABEL_COLUMNS(T, I, R) T(device_id) T(name) T(value)
+
 #define WORKER_COLUMNS(T, I, R)                                                                              \
     T(id) T(name) T(instance_id) T(version) T(capabilities) T(resources) I(last_seen_at) I(revoked_at)       \
     I(created_at)
 
-/* worker_id or device_id: whose token it is, for ROLE_WORKER. max_uses, uses: for ROLE_ENROLLMENT, how many workers and
- * devices it may admit (0: any number) and has admitted. */
+/* worker_id or device_id: whose token it is, for ROLE_WORKER. max_uses, uses: for ROLE_ENROLLMENT, how many
+ * workers and devices it may admit (0: any number) and has admitted. */
 #define TOKEN_COLUMNS(T, I, R)                                                                               \
     T(id) T(name) I(role) T(sha256) T(worker_id) T(device_id) T(created_by) I(created_at) I(expires_at)      \
     I(revoked_at) T(revoked_reason) I(max_uses) I(uses)
@@ -108,8 +111,8 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
 /* ordinal -1: aggregated over the round's devices. */
 #define METRIC_COLUMNS(T, I, R) T(run_id) I(round) T(name) I(ordinal) R(value) R(weight) I(at)
 
-/* Who did what. role: 0 for nobody (a login link). operation: the route's operation_id. object: where what was made is
- * found. id: given by the store. */
+/* Who did what. role: 0 for nobody (a login link). operation: the route's operation_id. object: where what
+ * was made is found. id: given by the store. */
 #define AUDIT_COLUMNS(T, I, R)                                                                               \
     I(id) I(at) T(token_id) I(role) T(remote) T(request_id) T(operation) T(path) T(object)
 
@@ -126,6 +129,7 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
     X(UPLOAD, upload_row, "upload", UPLOAD_COLUMNS, 1)                                                       \
     X(MODEL, model_row, "model", MODEL_COLUMNS, 2)                                                           \
     X(DEVICE, device_row, "device", DEVICE_COLUMNS, 1)                                                       \
+    X(DEVICE_LABEL, device_label_row, "device_label", DEVICE_LABEL_COLUMNS, 2)                               \
     X(WORKER, worker_row, "worker", WORKER_COLUMNS, 1)                                                       \
     X(TOKEN, token_row, "token", TOKEN_COLUMNS, 1)                                                           \
     X(IDEMPOTENCY, idempotency_row, "idempotency", IDEMPOTENCY_COLUMNS, 1)                                   \

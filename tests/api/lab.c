@@ -21,20 +21,29 @@ void lab_clock_add(int64_t ms)
     atomic_fetch_add(&clock_ahead_ms, ms);
 }
 
+static void open_files(const struct lab *lab, struct service_config *config)
+{
+    struct fault fault = FAULT_NONE;
+    char path[96];
+    (void)snprintf(path, sizeof path, "%s/fedlane.db", lab->dir);
+    ck_assert_msg(store_sqlite_open(path, &config->store, &fault) == ERR_OK, "%s", fault.detail);
+    (void)snprintf(path, sizeof path, "%s/blobs.db", lab->dir);
+    ck_assert_msg(blobs_sqlite_open(path, &config->blobs, &fault) == ERR_OK, "%s", fault.detail);
+}
+
 void lab_start(struct lab *lab)
 {
     struct fault fault = FAULT_NONE;
     struct service_config config = {.clock = {.now_ms = now},
                                     .entropy = entropy_system(),
-                                    .heartbeat_ms = 1000,
+                                    .heartbeat_ms = lab->heartbeat_ms ? lab->heartbeat_ms : 1000,
                                     .data_dir = lab->dir,
                                     .auth_failures = lab->auth_failures ? lab->auth_failures : INT32_MAX,
                                     .web_dir = lab->web_dir};
-    char path[96];
-    (void)snprintf(path, sizeof path, "%s/fedlane.db", lab->dir);
-    ck_assert_msg(store_sqlite_open(path, &config.store, &fault) == ERR_OK, "%s", fault.detail);
-    (void)snprintf(path, sizeof path, "%s/blobs.db", lab->dir);
-    ck_assert_msg(blobs_sqlite_open(path, &config.blobs, &fault) == ERR_OK, "%s", fault.detail);
+    if (lab->is_in_memory)
+        ck_assert(store_memory_open(&config.store) == ERR_OK && blobs_memory_open(&config.blobs) == ERR_OK);
+    else
+        open_files(lab, &config);
     ck_assert_msg(service_open(&config, &lab->service, &fault) == ERR_OK, "%s", fault.detail);
     const struct service_listen listen = {.address = "127.0.0.1", .threads = 2};
     ck_assert_msg(service_listen(lab->service, &listen, &fault) == ERR_OK, "%s", fault.detail);
@@ -62,8 +71,12 @@ static void make_token(struct lab *lab, const char *name, int64_t role, char out
 
 void lab_open(struct lab *lab)
 {
-    lab->web_dir = NULL;
-    lab->auth_failures = 0;
+    *lab = (struct lab){0};
+    lab_open_as(lab);
+}
+
+void lab_open_as(struct lab *lab)
+{
     (void)snprintf(lab->dir, sizeof lab->dir, "/tmp/fedlane-api-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(lab->dir));
     lab_start(lab);

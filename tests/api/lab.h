@@ -15,12 +15,15 @@ struct lab {
     struct service *service;
     uint16_t port;
     char dir[64];
-    int64_t auth_failures; /* the same; 0: as many as come */
-    const char *web_dir;   /* in force from lab_start() on; NULL at first */
+    int64_t heartbeat_ms;  /* of lab_open_as(); 0: a second */
+    bool is_in_memory;     /* of lab_open_as(): its data end with lab_stop() */
+    int64_t auth_failures; /* in force from lab_start() on; 0: as many as come */
+    const char *web_dir;   /* the same; NULL at first */
     char admin[TOKEN_SIZE], runner[TOKEN_SIZE], viewer[TOKEN_SIZE], enrollment[TOKEN_SIZE];
 };
 
 void lab_open(struct lab *lab);
+void lab_open_as(struct lab *lab); /* where the first fields are set; the others must be 0 */
 void lab_close(struct lab *lab);
 void lab_stop(struct lab *lab);  /* the data stay, */
 void lab_start(struct lab *lab); /* and here it is again */

@@ -13,6 +13,7 @@ API_TESTS = \
 	tests/bin/test_api_uploads tests/bin/test_api_updates \
 	tests/bin/test_api_weights \
 	tests/bin/test_api_claims \
+	tests/bin/test_api_device_list \
 	tests/bin/test_api_resources \
 	tests/bin/test_api_events \
 	tests/bin/test_api_revocation \
@@ -34,6 +35,10 @@ API_TEST_LIBS = $(SERVER_LIBS) $(CHECK_LIBS)
 tests_bin_test_route_table_SOURCES = tests/api/test_route_table.c tests/support/unit.h
 tests_bin_test_route_table_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_route_table_LDADD = $(API_TEST_LIBS)
+
+tests_bin_test_api_device_list_SOURCES = tests/api/test_device_list.c $(API_LAB)
+tests_bin_test_api_device_list_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_device_list_LDADD = $(API_TEST_LIBS)
 
 tests_bin_test_api_access_SOURCES = tests/api/test_access.c $(API_LAB)
 tests_bin_test_api_access_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

@@ -105,6 +105,8 @@ static const char *const views[] = {
     "/api/v1/tokens",
     "/api/v1/workers",
     "/api/v1/devices",
+    "/api/v1/devices?label=room",
+    "/api/v1/devices?label=a=b&status=revoked",
     "/api/v1/experiments",
     "/api/v1/runs",
     "/api/v1/runs/$R/events",

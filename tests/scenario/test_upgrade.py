@@ -8,6 +8,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import urllib.parse
 
 import harness
 from specs import SYNTHETIC, synthetic_run
@@ -49,8 +50,30 @@ def make_old(newest, path, files):
     assert rows > 100, rows
 
 
+# As a person may have written them: what JSON escapes, and what SQL or a query would take for something else.
+LABELS = {"site": "north", "r\u00f6\"m\\'": "a=b & %c", "empty": ""}
+
+
+def register_labelled(lab):
+    enrollment = harness.Client(lab.url, lab.token("enrollment.token"))
+    return enrollment.ok("POST", "/api/v1/devices", {"dataset": "labelled", "num_examples": 1, "labels": LABELS})["device_id"]
+
+
+def found_by(lab, label):
+    page = lab.admin.ok("GET", "/api/v1/devices?" + urllib.parse.urlencode({"label": label}))
+    return [d["id"] for d in page["items"]]
+
+
+def check_labels(lab, device):
+    for name, value in LABELS.items():
+        assert found_by(lab, name) == found_by(lab, name + "=" + value) == [device], name
+        assert found_by(lab, name + "=another") == []
+
+
 def test_from_every_schema(lab):
     lab.start_server()
+    labelled = register_labelled(lab)
+    check_labels(lab, labelled)
     worker = lab.start_worker(SYNTHETIC, "0-29", name="one")
     run_id = lab.submit(SPEC)
     harness.wait_for(lambda: lab.run(run_id)["round"] >= 2, "the third round")
@@ -70,6 +93,7 @@ def test_from_every_schema(lab):
         lab.start_server()
         for later in files[version:]:
             assert "applied " + os.path.basename(later) in lab.server.text(), (version, later)
+        check_labels(lab, labelled)
         worker = lab.start_worker(SYNTHETIC, "0-29", name="one")
         run = lab.wait_run(run_id)
         assert run["outcome"] == "completed" and lab.hashes(run_id) == expected, (version, run)
