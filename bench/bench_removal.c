@@ -31,6 +31,7 @@ static int64_t put(struct blobs *b, size_t size)
     must("put_begin", b->ops->put_begin(b, &p));
     for (size_t at = 0, n; at < size; at += n) {
         n = size - at < sizeof bytes ? size - at : sizeof bytes;
+        must("make_room", b->ops->make_room(b));
         must("put_write", b->ops->put_write(p, bytes, n));
     }
     must("put_end", b->ops->put_end(p, &id));

@@ -4,7 +4,7 @@
 #include "common/base/str.h"
 
 #define PIECE          ((size_t)64 * 1024) /* elements at a time */
-#define PIECES_OF_STEP 32
+#define PIECES_OF_STEP 4
 
 struct canonical {
     struct blobs *blobs;

@@ -100,10 +100,12 @@ static enum err convert(void *ctx, struct request *rq, struct fault *fault)
 {
     struct api *api = ctx;
     struct weights_put *w = request_get(rq, REQUEST_STATE);
-    bool is_done;
-    if (room_wait(api->room, &w->upload.waiter, rq, convert))
+    bool is_done = false, must_wait;
+    enum err e = room_wait(api->room, &w->upload.waiter, rq, convert, &must_wait);
+    if (e == ERR_OK && must_wait)
         return ERR_OK;
-    enum err e = canonical_step(w->canonical, &is_done);
+    if (e == ERR_OK)
+        e = canonical_step(w->canonical, &is_done);
     if (e != ERR_OK)
         return api_failure(fault, e);
     if (!is_done) {

@@ -154,11 +154,15 @@ static enum err append(struct part *p, const void *bytes, size_t n, struct fault
 static enum err sink_write(void *sink, const void *bytes, size_t n, size_t *out_taken, struct fault *fault)
 {
     struct part *p = sink;
+    bool must_wait = false;
+    enum err e = !p->running || running_upload_has_room(p->running, n)
+                     ? ERR_OK
+                     : room_wait(p->api->room, &p->waiter, p->rq, NULL, &must_wait);
     *out_taken = 0;
-    if (p->running && room_wait(p->api->room, &p->waiter, p->rq, NULL))
-        return ERR_OK;
+    if (e != ERR_OK || must_wait)
+        return api_failure(fault, e);
     *out_taken = n;
-    enum err e = check_room(p, n, fault);
+    e = check_room(p, n, fault);
     if (e == ERR_OK)
         e = p->running ? append(p, bytes, n, fault) : compare(p, bytes, n, fault);
     p->size += e == ERR_OK ? (int64_t)n : 0;

@@ -20,13 +20,12 @@ static void unlink_waiter(struct room *r, struct room_waiter *w)
     w->is_waiting = false;
 }
 
-/* After a failure they go on all the same: what they then put says what is wrong. */
 static void let_all_go_on(struct room *r, enum err e)
 {
     while (r->first) {
         struct room_waiter *w = r->first;
         unlink_waiter(r, w);
-        w->may_pass = e != ERR_OK;
+        w->result = e;
         if (w->step)
             request_continue(w->rq, w->step);
         else
@@ -90,7 +89,8 @@ void room_free(struct room *r)
 
 static void link_waiter(struct room *r, struct room_waiter *w, struct request *rq, route_handler *step)
 {
-    *w = (struct room_waiter){.rq = rq, .step = step, .next = r->first, .is_waiting = true};
+    *w = (struct room_waiter){
+        .rq = rq, .step = step, .next = r->first, .is_waiting = true, .has_waited = true};
     if (r->first)
         r->first->previous = w;
     r->first = w;
@@ -99,17 +99,21 @@ static void link_waiter(struct room *r, struct room_waiter *w, struct request *r
     (void)pthread_cond_signal(&r->changed);
 }
 
-bool room_wait(struct room *r, struct room_waiter *w, struct request *rq, route_handler *step)
+enum err room_wait(struct room *r, struct room_waiter *w, struct request *rq, route_handler *step,
+                   bool *out_must_wait)
 {
-    if (!r->blobs->ops->is_full(r->blobs))
-        return false;
+    *out_must_wait = false;
+    if (!w->has_waited && !r->blobs->ops->is_full(r->blobs))
+        return ERR_OK;
     (void)pthread_mutex_lock(&r->lock);
-    bool must_wait = w->is_waiting || !w->may_pass;
-    w->may_pass = false;
-    if (must_wait && !w->is_waiting)
+    enum err e = w->is_waiting ? ERR_OK : w->result;
+    w->result = ERR_OK;
+    w->has_waited = w->is_waiting;
+    *out_must_wait = w->is_waiting || (e == ERR_OK && r->blobs->ops->is_full(r->blobs));
+    if (*out_must_wait && !w->is_waiting)
         link_waiter(r, w, rq, step);
     (void)pthread_mutex_unlock(&r->lock);
-    return must_wait;
+    return e;
 }
 
 void room_forget(struct room *r, struct room_waiter *w)

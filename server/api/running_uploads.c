@@ -155,6 +155,14 @@ enum err running_upload_begin(struct running_uploads *r, const char *id, int64_t
     return e;
 }
 
+bool running_upload_has_room(struct running_upload *u, size_t n)
+{
+    (void)pthread_mutex_lock(&u->lock);
+    bool has_room = !u->put || u->owner->blobs->ops->put_has_room(u->put, n);
+    (void)pthread_mutex_unlock(&u->lock);
+    return has_room;
+}
+
 enum err running_upload_write(struct running_upload *u, const void *bytes, size_t n)
 {
     (void)pthread_mutex_lock(&u->lock);

@@ -17,6 +17,8 @@ void running_uploads_free(struct running_uploads *r); /* NULL is fine; nothing r
  * it. ERR_NOT_FOUND where there is no such blob, or it has ended. */
 enum err running_upload_begin(struct running_uploads *r, const char *id, int64_t blob_id,
                               struct running_upload **out, int64_t *out_offset) MUST_CHECK;
+/* As put_has_room of blobs.h; true where another request took it. */
+bool running_upload_has_room(struct running_upload *u, size_t n);
 /* ERR_CONFLICT: another request took the upload. */
 enum err running_upload_write(struct running_upload *u, const void *bytes, size_t n) MUST_CHECK;
 /* Frees u. What came is kept: *out_offset bytes, durable at the next commit of the store. Where `is_whole`

@@ -38,14 +38,18 @@ enum err upload_begin(struct upload *u, struct api *api, struct request *rq, con
 enum err upload_write(struct upload *u, struct request *rq, const void *bytes, size_t n, size_t *out_taken,
                       struct fault *fault)
 {
+    bool must_wait = false;
     *out_taken = 0;
-    if (room_wait(u->api->room, &u->waiter, rq, NULL))
-        return ERR_OK;
+    enum err e = u->api->blobs->ops->put_has_room(u->put, n)
+                     ? ERR_OK
+                     : room_wait(u->api->room, &u->waiter, rq, NULL, &must_wait);
+    if (e != ERR_OK || must_wait)
+        return api_failure(fault, e);
     *out_taken = n;
     u->size_bytes += n;
     if (u->size_bytes > u->max_bytes)
         return too_large(u, fault);
-    enum err e = safetensors_stream_feed(u->stream, bytes, n, fault);
+    e = safetensors_stream_feed(u->stream, bytes, n, fault);
     if (e == ERR_OK)
         e = u->api->blobs->ops->put_write(u->put, bytes, n);
     return api_failure(fault, e);

@@ -6,6 +6,8 @@ static enum err write_bytes(struct model_writer *m, const void *bytes, size_t n)
 {
     enum err e = sha256_update(m->file, bytes, n);
     m->size_bytes += (int64_t)n;
+    if (!e)
+        e = m->blobs->ops->make_room(m->blobs);
     return e ? e : m->blobs->ops->put_write(m->put, bytes, n);
 }
 

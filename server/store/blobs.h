@@ -16,10 +16,14 @@ struct blob_put; /* one upload in progress; several may be open at once */
 struct blob_ops {
     const char *name;
     enum err (*put_begin)(struct blobs *b, struct blob_put **out) MUST_CHECK;
-    enum err (*put_write)(struct blob_put *p, const void *bytes,
-                          size_t n) MUST_CHECK; /* any sizes; held in chunks */
-    /* Whether so much waits for the file that the next put_write may have to write it out first; and doing
-     * that, which takes as long as the disk does. */
+    /* Any size. The bytes wait in memory and nobody waits for the disk: who may wait calls make_room first,
+     * who may not asks is_full. */
+    enum err (*put_write)(struct blob_put *p, const void *bytes, size_t n) MUST_CHECK;
+    /* Whether n more bytes lie in memory that it has already, so that it need not wait for room. */
+    bool (*put_has_room)(struct blob_put *p, size_t n);
+    /* Whether as much waits for the file as all uploads together may hold; and waiting until that is written,
+     * which takes as long as the disk does. An error of make_room: the disk takes nothing now. What waits
+     * is not lost. */
     bool (*is_full)(struct blobs *b);
     enum err (*make_room)(struct blobs *b) MUST_CHECK;
     /* Ends the upload, frees p; *out_id > 0 is readable at once, durable after commit. An error leaves

@@ -22,6 +22,7 @@ libfedlane_sqlite_a_SOURCES = \
 	server/store/sqlite/blob_file.c \
 	server/store/sqlite/blob_flush.c \
 	server/store/sqlite/blob_flusher.c \
+	server/store/sqlite/blob_put.c \
 	server/store/sqlite/blob_state.c \
 	server/store/sqlite/blobs.c server/store/sqlite/blobs.h \
 	server/store/sqlite/copy.c server/store/sqlite/copy.h \

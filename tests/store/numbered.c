@@ -62,7 +62,9 @@ enum err put_blob(struct blobs *b, int64_t seed, size_t size, int64_t *out_id)
     for (size_t done = 0; !e && done < size;) {
         size_t n = size - done < sizeof piece ? size - done : sizeof piece;
         make_bytes((uint64_t)seed, done, piece, n);
-        e = b->ops->put_write(put, piece, n);
+        e = b->ops->make_room(b);
+        if (!e)
+            e = b->ops->put_write(put, piece, n);
         done += n;
     }
     if (e) {

@@ -40,7 +40,9 @@ static enum err write_bytes(struct blob_put *put, uint64_t seed, size_t *offset,
     while (n && !e) {
         size_t take = n < sizeof piece ? n : sizeof piece;
         make_bytes(seed, *offset, piece, take);
-        e = blobs->ops->put_write(put, piece, take);
+        e = blobs->ops->make_room(blobs);
+        if (!e)
+            e = blobs->ops->put_write(put, piece, take);
         *offset += take;
         n -= take;
     }

@@ -64,6 +64,13 @@ static void memory_put_abort(struct blob_put *p)
     free(p);
 }
 
+static bool memory_put_has_room(struct blob_put *p, size_t n)
+{
+    (void)p;
+    (void)n;
+    return true;
+}
+
 static bool memory_is_full(struct blobs *b)
 {
     (void)b;
@@ -240,6 +247,7 @@ static const struct blob_ops memory_ops = {
     .name = "memory",
     .put_begin = memory_put_begin,
     .put_write = memory_put_write,
+    .put_has_room = memory_put_has_room,
     .is_full = memory_is_full,
     .make_room = memory_make_room,
     .put_end = memory_put_end,

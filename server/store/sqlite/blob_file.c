@@ -14,7 +14,7 @@ static const char pragmas[] = "PRAGMA page_size = 32768;"
                               "PRAGMA secure_delete = OFF;"
                               "PRAGMA trusted_schema = OFF;"
                               "PRAGMA temp_store = MEMORY;"
-                              "PRAGMA cache_size = -32768;"
+                              "PRAGMA cache_size = -4096;"
                               "PRAGMA journal_size_limit = 67108864;";
 
 static enum err prepare_statements(struct sqlite_blobs *b)

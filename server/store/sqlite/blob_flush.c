@@ -12,34 +12,56 @@ struct job {
     bool is_done; /* false: of one that is dropped, more is in the file */
 };
 
+static struct job job_of(struct blob_object *o)
+{
+    object_take(o);
+    return (struct job){o, (int)o->wanted, o->size, o->is_in_file, o->wanted != OBJECT_DROPPED};
+}
+
 static size_t add_jobs(const struct object_list *list, struct job *jobs, size_t count, size_t max)
 {
-    for (struct blob_object *o = list->first; o && count < max; o = o->next) {
-        /* Of an upload that runs, only what has gathered. */
-        if (o->wanted == OBJECT_OPEN && !o->pending.first)
-            continue;
-        object_take(o);
-        jobs[count++] = (struct job){o, (int)o->wanted, o->size, o->is_in_file, o->wanted != OBJECT_DROPPED};
-    }
+    for (struct blob_object *o = list->first; o && count < max; o = o->next)
+        jobs[count++] = job_of(o);
     return count;
+}
+
+/* Of uploads that run: all that some hold rather than a little of each, as each costs the transaction a page
+ * that lies in the file already and is written twice. Those that are passed over are first the next time. */
+static enum err add_open_jobs(struct sqlite_blobs *b, struct job *jobs, size_t *count)
+{
+    struct blob_object *last = b->open.last;
+    int64_t bytes = 0;
+    for (struct blob_object *o = b->open.first, *next; o && bytes < FLUSH_BYTES; o = next) {
+        next = o == last ? NULL : o->next;
+        enum err e = object_gather(b, o);
+        if (e)
+            return bytes ? ERR_OK : e;
+        if (!o->pending.first)
+            continue;
+        jobs[(*count)++] = job_of(o);
+        bytes += chunks_bytes(&o->flushing);
+        object_move_last(b, o);
+    }
+    return ERR_OK;
 }
 
 static enum err take_jobs(struct sqlite_blobs *b, bool with_open, struct job **out, size_t *out_count,
                           int64_t *out_wanted)
 {
-    enum err e = ERR_OK;
     *out_count = 0;
     (void)pthread_mutex_lock(&b->state);
     *out_wanted = b->num_wanted;
     size_t max = (size_t)b->num_listed + DROP_BLOBS;
     *out = malloc(max * sizeof **out);
-    if (!*out) {
-        e = ERR_NO_MEMORY;
-    } else {
-        *out_count = add_jobs(&b->waiting, *out, 0, max);
-        if (with_open)
-            *out_count = add_jobs(&b->open, *out, *out_count, max);
+    enum err e = *out ? ERR_OK : ERR_NO_MEMORY;
+    if (!e && with_open)
+        e = add_open_jobs(b, *out, out_count);
+    if (!e) {
+        *out_count = add_jobs(&b->waiting, *out, *out_count, max);
         *out_count = add_jobs(&b->garbage, *out, *out_count, *out_count + DROP_BLOBS);
+    } else {
+        free(*out);
+        *out = NULL;
     }
     (void)pthread_mutex_unlock(&b->state);
     return e;
@@ -85,7 +107,8 @@ static enum err write_job(struct sqlite_blobs *b, const struct job *job)
         e = put_object(b, job->object->id, job->write_as == OBJECT_ENDED ? job->size : SIZE_UNFINISHED);
     for (const struct blob_chunk *c = job->object->flushing.first; c && !e; c = c->next) {
         (void)sqlite3_bind_int64(b->put_chunk, 1, first + c->offset / CHUNK_UNIT);
-        int rc = sqlite3_bind_blob64(b->put_chunk, 2, c->bytes, (sqlite3_uint64)c->size, SQLITE_STATIC);
+        int rc = sqlite3_bind_blob64(b->put_chunk, 2, c->buffer.bytes, (sqlite3_uint64)c->buffer.size,
+                                     SQLITE_STATIC);
         e = rc ? db_error(b->db, rc, "writing a blob") : db_run(b->put_chunk, "writing a blob");
         (void)sqlite3_clear_bindings(b->put_chunk);
     }

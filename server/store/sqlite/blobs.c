@@ -4,231 +4,23 @@
 #include "common/base/log.h"
 #include "server/store/sqlite/location.h"
 
-struct blob_put {
-    struct sqlite_blobs *blobs;
-    struct blob_object *object;
-    struct buf filling; /* the chunk that is not full yet */
-    size_t chunk_size;
-    bool is_resumed; /* what came before outlives a failure */
-};
-
 static struct sqlite_blobs *blobs_of(struct blobs *b)
 {
     return (struct sqlite_blobs *)b;
-}
-
-/* The more uploads run, the smaller the chunks that they gather in memory. With `state` held. */
-static size_t next_chunk_size(const struct sqlite_blobs *b)
-{
-    int64_t share = FILLING_BYTES / (b->num_open > 0 ? b->num_open : 1) / CHUNK_UNIT * CHUNK_UNIT;
-    if (share < CHUNK_UNIT)
-        share = CHUNK_UNIT;
-    return share < (int64_t)LIMIT_BLOB_CHUNK ? (size_t)share : LIMIT_BLOB_CHUNK;
-}
-
-static enum err sqlite_put_begin(struct blobs *base, struct blob_put **out)
-{
-    struct sqlite_blobs *b = blobs_of(base);
-    struct blob_put *p = calloc(1, sizeof *p);
-    if (!p)
-        return ERR_NO_MEMORY;
-    p->blobs = b;
-    buf_init(&p->filling, LIMIT_BLOB_CHUNK);
-    (void)pthread_mutex_lock(&b->state);
-    struct blob_object values = {.id = b->last_id + 1, .wanted = OBJECT_OPEN};
-    enum err e = object_add(b, &values, &p->object);
-    if (!e)
-        b->last_id++;
-    p->chunk_size = next_chunk_size(b);
-    (void)pthread_mutex_unlock(&b->state);
-    if (e)
-        free(p);
-    else
-        *out = p;
-    return e;
 }
 
 static bool sqlite_is_full(struct blobs *base)
 {
     struct sqlite_blobs *b = blobs_of(base);
     (void)pthread_mutex_lock(&b->state);
-    bool is_full = b->pending_bytes >= PENDING_BYTES;
+    bool is_full = b->held_bytes >= HELD_BYTES;
     (void)pthread_mutex_unlock(&b->state);
     return is_full;
 }
 
-/* Where much has gathered, who brings more writes it out first: no upload is faster than the disk. */
 static enum err sqlite_make_room(struct blobs *base)
 {
-    struct sqlite_blobs *b = blobs_of(base);
-    if (!sqlite_is_full(base))
-        return ERR_OK;
-    (void)pthread_mutex_lock(&b->io);
-    enum err e = sqlite_is_full(base) ? blobs_flush(b, true) : ERR_OK;
-    (void)pthread_mutex_unlock(&b->io);
-    return e;
-}
-
-static enum err hand_over_chunk(struct blob_put *p)
-{
-    struct sqlite_blobs *b = p->blobs;
-    enum err e = sqlite_make_room(&b->base);
-    if (e)
-        return e;
-    (void)pthread_mutex_lock(&b->state);
-    e = object_append(b, p->object, &p->filling);
-    p->chunk_size = next_chunk_size(b);
-    (void)pthread_mutex_unlock(&b->state);
-    return e;
-}
-
-static enum err sqlite_put_write(struct blob_put *p, const void *bytes, size_t n)
-{
-    /* Only this upload changes the object's size. */
-    if (n > (size_t)LIMIT_BLOB_BYTES - (size_t)p->object->size - p->filling.len)
-        return ERR_PAYLOAD_TOO_LARGE;
-    enum err e = ERR_OK;
-    while (n && !e) {
-        size_t room = p->chunk_size - p->filling.len, take = n < room ? n : room;
-        e = buf_append(&p->filling, bytes, take);
-        bytes = (const char *)bytes + take;
-        n -= take;
-        if (!e && p->filling.len == p->chunk_size)
-            e = hand_over_chunk(p);
-    }
-    return e;
-}
-
-static void put_free(struct blob_put *p)
-{
-    buf_release(&p->filling);
-    free(p);
-}
-
-static void put_give_up(struct blob_put *p, int wanted)
-{
-    struct sqlite_blobs *b = p->blobs;
-    (void)pthread_mutex_lock(&b->state);
-    object_want(b, p->object, p->object->is_removed ? OBJECT_DROPPED : wanted);
-    (void)pthread_mutex_unlock(&b->state);
-    put_free(p);
-}
-
-static void sqlite_put_abort(struct blob_put *p)
-{
-    put_give_up(p, OBJECT_DROPPED);
-}
-
-/* A chunk begins at a multiple of CHUNK_UNIT, so what lies behind the last one is a chunk of its own: the
- * upload goes on by writing that anew. */
-static enum err hand_over_rest(struct blob_put *p)
-{
-    size_t rest = p->filling.len % (size_t)CHUNK_UNIT;
-    char tail[CHUNK_UNIT];
-    enum err e = ERR_OK;
-    if (rest && rest < p->filling.len) {
-        p->filling.len -= rest;
-        memcpy(tail, p->filling.data + p->filling.len, rest);
-        e = hand_over_chunk(p);
-        if (!e)
-            e = buf_append(&p->filling, tail, rest);
-    }
-    return !e && p->filling.len ? hand_over_chunk(p) : e;
-}
-
-static enum err sqlite_put_pause(struct blob_put *p, int64_t *out_id, int64_t *out_size)
-{
-    struct sqlite_blobs *b = p->blobs;
-    enum err e = hand_over_rest(p);
-    (void)pthread_mutex_lock(&b->state);
-    *out_id = p->object->id;
-    *out_size = p->object->size;
-    bool is_removed = p->object->is_removed;
-    object_want(b, p->object, is_removed ? OBJECT_DROPPED : OBJECT_PAUSED);
-    (void)pthread_mutex_unlock(&b->state);
-    put_free(p);
-    return is_removed ? ERR_NOT_FOUND : e;
-}
-
-/* With `io` held and nothing of it in memory. */
-static enum err resume_from_file(struct sqlite_blobs *b, int64_t id, struct blob_put *p)
-{
-    int64_t size = 0, offset = 0, tail = 0;
-    enum err e = blob_file_size(b, id, &size);
-    if (!e && size >= 0)
-        e = ERR_NOT_FOUND;
-    if (!e)
-        e = blob_file_tail(b, id, &offset, &tail);
-    if (!e && tail % CHUNK_UNIT == 0) {
-        offset += tail;
-        tail = 0;
-    }
-    if (!e)
-        e = buf_reserve(&p->filling, (size_t)tail);
-    if (!e)
-        e = blob_file_read(b, id, offset, p->filling.data, (size_t)tail);
-    if (e)
-        return e;
-    p->filling.len = (size_t)tail;
-    struct blob_object values = {.id = id, .size = offset, .wanted = OBJECT_OPEN, .is_in_file = true};
-    (void)pthread_mutex_lock(&b->state);
-    e = object_add(b, &values, &p->object);
-    p->chunk_size = next_chunk_size(b);
-    (void)pthread_mutex_unlock(&b->state);
-    while (p->chunk_size < p->filling.len)
-        p->chunk_size += (size_t)CHUNK_UNIT;
-    return e;
-}
-
-static enum err resume_with_io(struct sqlite_blobs *b, int64_t id, struct blob_put *p)
-{
-    (void)pthread_mutex_lock(&b->state);
-    const struct blob_object *o = idmap_get(&b->objects, id);
-    bool is_paused = o && o->wanted == OBJECT_PAUSED;
-    enum err e = !o || is_paused ? ERR_OK : o->wanted == OBJECT_OPEN ? ERR_CONFLICT : ERR_NOT_FOUND;
-    (void)pthread_mutex_unlock(&b->state);
-    if (!e && is_paused)
-        e = blobs_flush(b, false);
-    return e ? e : resume_from_file(b, id, p);
-}
-
-static enum err sqlite_put_resume(struct blobs *base, int64_t id, struct blob_put **out, int64_t *out_size)
-{
-    struct sqlite_blobs *b = blobs_of(base);
-    struct blob_put *p = calloc(1, sizeof *p);
-    if (!p)
-        return ERR_NO_MEMORY;
-    p->blobs = b;
-    p->is_resumed = true;
-    buf_init(&p->filling, LIMIT_BLOB_CHUNK);
-    (void)pthread_mutex_lock(&b->io);
-    enum err e = resume_with_io(b, id, p);
-    (void)pthread_mutex_unlock(&b->io);
-    if (e) {
-        put_free(p);
-        return e;
-    }
-    *out = p;
-    *out_size = p->object->size + (int64_t)p->filling.len;
-    return ERR_OK;
-}
-
-static enum err sqlite_put_end(struct blob_put *p, int64_t *out_id)
-{
-    enum err e = p->filling.len ? hand_over_chunk(p) : ERR_OK;
-    if (e) {
-        put_give_up(p, p->is_resumed ? OBJECT_PAUSED : OBJECT_DROPPED);
-        return e;
-    }
-    struct sqlite_blobs *b = p->blobs;
-    (void)pthread_mutex_lock(&b->state);
-    *out_id = p->object->id;
-    bool is_removed = p->object->is_removed;
-    b->total_bytes += is_removed ? 0 : p->object->size;
-    object_want(b, p->object, is_removed ? OBJECT_DROPPED : OBJECT_ENDED);
-    (void)pthread_mutex_unlock(&b->state);
-    put_free(p);
-    return is_removed ? ERR_NOT_FOUND : ERR_OK;
+    return blob_flusher_make_room(blobs_of(base));
 }
 
 /* True: the answer lies in memory, in *out_error; else it is the file's. With `state` held. */
@@ -457,14 +249,15 @@ static void sqlite_close(struct blobs *base)
 
 static const struct blob_ops sqlite_ops = {
     .name = "sqlite",
-    .put_begin = sqlite_put_begin,
-    .put_write = sqlite_put_write,
+    .put_begin = blob_put_begin,
+    .put_write = blob_put_write,
+    .put_has_room = blob_put_has_room,
     .is_full = sqlite_is_full,
     .make_room = sqlite_make_room,
-    .put_end = sqlite_put_end,
-    .put_abort = sqlite_put_abort,
-    .put_pause = sqlite_put_pause,
-    .put_resume = sqlite_put_resume,
+    .put_end = blob_put_end,
+    .put_abort = blob_put_abort,
+    .put_pause = blob_put_pause,
+    .put_resume = blob_put_resume,
     .size = sqlite_size,
     .read = sqlite_read,
     .remove = sqlite_remove,

@@ -206,6 +206,11 @@ static enum err flaky_put_write(struct blob_put *p, const void *bytes, size_t n)
     return p->blobs->real->ops->put_write(p->real, bytes, n);
 }
 
+static bool flaky_put_has_room(struct blob_put *p, size_t n)
+{
+    return p->blobs->real->ops->put_has_room(p->real, n);
+}
+
 static bool flaky_is_full(struct blobs *b)
 {
     return blobs_of(b)->real->ops->is_full(blobs_of(b)->real);
@@ -322,6 +327,7 @@ static const struct blob_ops blob_ops = {
     .name = "flaky",
     .put_begin = flaky_put_begin,
     .put_write = flaky_put_write,
+    .put_has_room = flaky_put_has_room,
     .is_full = flaky_is_full,
     .make_room = flaky_make_room,
     .put_end = flaky_put_end,
