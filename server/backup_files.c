@@ -13,6 +13,7 @@
 #include "common/base/interrupt.h"
 #include "common/base/limits.h"
 #include "common/base/str.h"
+#include "common/json/json_spec.h"
 #include "config.h"
 
 #define LIST_NAME "backup.json"
@@ -126,10 +127,11 @@ enum err backup_list_write(const struct backup_list *list, const char *dir, stru
                                                               "sha256", list->files[i].sha256)) == 0;
     json_t *json = json_pack("{s:i, s:s, s:s, s:o}", "format", FORMAT, "program",
                              "fedlane-server " PACKAGE_VERSION, "made_at", now, "files", files);
-    char *text = json && is_whole ? json_dumps(json, JSON_INDENT(2)) : NULL;
+    char *text = NULL;
+    enum err e = json && is_whole ? json_text(json, &text) : ERR_NO_MEMORY;
     json_decref(json);
-    enum err e = text ? backup_path(dir, LIST_NAME, path, fault)
-                      : fault_set(fault, ERR_NO_MEMORY, NULL, "There is not enough memory.");
+    e = e ? fault_set(fault, e, NULL, "There is not enough memory.")
+          : backup_path(dir, LIST_NAME, path, fault);
     if (!e) {
         const struct file_part parts[] = {{text, strlen(text)}, {"\n", 1}};
         e = atomic_file_write(path, parts, 2, true, fault);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/api/update_meta.h"
 #include "common/base/str.h"
+#include "common/json/json_spec.h"
 #include "server/api/fields.h"
 
 const char *const report_query[] = {
@@ -30,11 +31,13 @@ enum err report_said_keep(const struct report_said *said, struct arena *arena, c
         if (said->values[i])
             obj_text(&o, report_query[i], said->values[i]);
     json_t *json = obj_end(&o);
-    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    char *text = NULL;
+    enum err e = json ? json_text(json, &text) : ERR_NO_MEMORY;
     json_decref(json);
-    *out_text = text ? arena_strdup(arena, text) : NULL;
+    if (!e && !(*out_text = arena_strdup(arena, text)))
+        e = ERR_NO_MEMORY;
     free(text);
-    return *out_text ? ERR_OK : ERR_NO_MEMORY;
+    return e;
 }
 
 enum err report_said_read(const char *text, struct arena *arena, struct report_said *out)
@@ -119,11 +122,12 @@ static enum err text_of(const char *name, const json_t *value, struct arena *are
     if (is_metrics ? !json_is_array(value) : !json_is_number(value))
         return fault_set(fault, ERR_INVALID_FIELD, name, "It must be %s.",
                          is_metrics ? "an array" : "a number or text");
-    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-    if (text)
-        *out = arena_strdup(arena, text);
+    char *text = NULL;
+    enum err e = json_text(value, &text);
+    if (!e && !(*out = arena_strdup(arena, text)))
+        e = ERR_NO_MEMORY;
     free(text);
-    return *out ? ERR_OK : ERR_NO_MEMORY;
+    return e;
 }
 
 static bool is_in(const char *const *list, const char *word)

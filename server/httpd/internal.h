@@ -250,6 +250,8 @@ void waiters_unsubscribe(struct request *rq); /* idempotent */
 /* reply.c, send.c, problem.c */
 void reply_reset(struct request *rq); /* releases all of it */
 enum err reply_no_memory(struct fault *fault);
+/* reply_json() with a media type of its own. */
+enum err reply_json_as(struct request *rq, int status, const char *media_type, json_t *body) MUST_CHECK;
 enum err reply_allow(struct request *rq) MUST_CHECK; /* the header; head.c */
 enum MHD_Result send_reply(struct request *rq);
 

@@ -1,5 +1,4 @@
 #include "server/httpd/internal.h"
-#include <stdlib.h>
 #include <string.h>
 #include "common/base/log.h"
 #include "common/base/str.h"
@@ -22,13 +21,7 @@ enum err reply_problem(struct request *rq, const struct fault *fault)
 {
     json_t *body;
     enum err e = problem_json(rq, fault, &body);
-    if (e)
-        return e;
-    char *text = json_dumps(body, JSON_COMPACT);
-    json_decref(body);
-    if (!text)
-        return ERR_NO_MEMORY;
-    return reply_bytes_take(rq, err_http_status(fault->err), "application/problem+json", text, strlen(text));
+    return e ? e : reply_json_as(rq, err_http_status(fault->err), "application/problem+json", body);
 }
 
 /* A fault can quote what a client sent, cut anywhere: what is no UTF-8 would spoil the JSON. */

@@ -95,7 +95,7 @@ enum err reply_static(struct request *rq, const char *media_type, const void *by
     return etag ? reply_etag(rq, etag) : ERR_OK;
 }
 
-enum err reply_json(struct request *rq, int status, json_t *body)
+enum err reply_json_as(struct request *rq, int status, const char *media_type, json_t *body)
 {
     struct buf text = BUF_INIT(LIMIT_JSON_REPLY);
     char *bytes;
@@ -104,10 +104,15 @@ enum err reply_json(struct request *rq, int status, json_t *body)
     if (!e)
         e = buf_take(&text, &bytes, &n);
     if (!e)
-        e = reply_bytes_take(rq, status, "application/json", bytes, n);
+        e = reply_bytes_take(rq, status, media_type, bytes, n);
     buf_release(&text);
     json_decref(body);
     return e;
+}
+
+enum err reply_json(struct request *rq, int status, json_t *body)
+{
+    return reply_json_as(rq, status, "application/json", body);
 }
 
 enum err reply_source(struct request *rq, const struct body_source *source)

@@ -116,9 +116,12 @@ tests_bin_test_api_load_SOURCES = tests/api/test_load.c $(API_LAB)
 tests_bin_test_api_load_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_api_load_LDADD = $(API_TEST_LIBS)
 
-tests_bin_test_api_torture_SOURCES = tests/api/test_torture.c tests/support/alloc_fail.c tests/support/alloc_fail.h \
-	tests/support/unit.h tests/unit/core/flaky_store.c tests/unit/core/flaky_store.h $(FUZZ_SERVER)
-tests_bin_test_api_torture_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_api_torture_SOURCES = tests/api/test_torture.c tests/api/torture_steps.c tests/api/torture_steps.h \
+	tests/support/alloc_fail.c tests/support/alloc_fail.h tests/support/unit.h \
+	tests/store/fault_vfs.c tests/store/fault_vfs.h tests/store/shim_vfs.c tests/store/shim_vfs.h \
+	tests/store/support.c tests/store/support.h \
+	tests/unit/core/flaky_store.c tests/unit/core/flaky_store.h $(FUZZ_SERVER)
+tests_bin_test_api_torture_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(SQLITE_CFLAGS)
 tests_bin_test_api_torture_LDFLAGS = $(AM_LDFLAGS) $(TORTURE_LINK)
 tests_bin_test_api_torture_LDADD = $(API_TEST_LIBS)
 

@@ -1,15 +1,21 @@
-/* The n-th allocation, or the n-th call of the store, fails while requests of all kinds go by, for every n:
- * the answer says so and can be tried again, or the connection is cut; and tried again, all ends as if
- * nothing had happened.
+/* The n-th allocation, the n-th call of the store or the n-th of the disk fails while requests of all kinds
+ * go by, for every n: the answer says so and can be tried again, or the connection is cut; and tried again,
+ * all ends as if nothing had happened. Over the store in memory and over SQLite.
  *
  * The server is whole but for its sockets and threads (tests/fuzz/server.h), so that n means the same each
- * time. */
+ * time, or nearly: SQLite's store has threads of its own. */
 #include <malloc.h>
 #include <string.h>
-#include "common/base/ids.h"
+#include <unistd.h>
 #include "common/base/limits.h"
+#include "common/base/log.h"
 #include "common/base/str.h"
-#include "tests/fuzz/server.h"
+#include "common/crypto/random.h"
+#include "server/api/routes.h"
+#include "server/core/core.h"
+#include "tests/api/torture_steps.h"
+#include "tests/store/fault_vfs.h"
+#include "tests/store/support.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/unit.h"
 #include "tests/unit/core/flaky_store.h"
@@ -24,81 +30,6 @@
         if (!(cond))                                                                                         \
             ck_abort_msg("does not hold: %s", #cond);                                                        \
     } while (0)
-
-/* What a client of each step sends. All that can be repeated carries a key. */
-struct step {
-    enum fuzz_caller caller;
-    const char *method, *target, *body; /* body "@": weights of the model */
-    int status;
-    int again;        /* what a repeat gives where the first answer was lost; 0: the same */
-    char name, taken; /* the id of the answer that `taken` ('n' or 't') stands for is remembered as `name` */
-};
-
-#define DEVICE_FIELDS                                                                                        \
-    "\"dataset\":\"other\",\"num_examples\":4,\"num_test_examples\":1,\"input\":[2],\"classes\":2"
-#define HASH(digit)                                                                                          \
-    "\"token_sha256\":\"" digit "000000000000000000000000000000000000000000000000000000000000000\""
-
-static const struct step steps[] = {
-    {CALLER_ADMIN, "POST", "/api/v1/tokens", "{\"name\":\"x\",\"role\":\"viewer\"," HASH("a") "}", 201, 0,
-     'K', 'n'},
-    {CALLER_ENROLLMENT, "POST", "/api/v1/workers",
-     "{\"name\":\"w2\",\"instance_id\":\"1190a0b0c0d07e0f8a0b0c0d0e0f0a0b\"," HASH(
-         "b") ",\"devices\":[{\"ordinal\":0," DEVICE_FIELDS "},{\"ordinal\":1," DEVICE_FIELDS "}]}",
-     201, 0, 'W', 'n'},
-    {CALLER_ENROLLMENT, "POST", "/api/v1/devices",
-     "{\"name\":\"d2\",\"labels\":{\"a\":\"b\"}," HASH("c") "," DEVICE_FIELDS "}", 201, 0, 'D', 'n'},
-    {CALLER_OPERATOR, "POST", "/api/v1/experiments", "{\"name\":\"e\"}", 201, 0, 'E', 'n'},
-    {CALLER_OPERATOR, "PATCH", "/api/v1/experiments/$E", "{\"description\":\"changed\"}", 200, 0, 0, 0},
-    {CALLER_OPERATOR, "POST", "/api/v1/runs",
-     "{\"num_rounds\":2,\"autostart\":false,\"dataset\":\"none\",\"model\":{\"input\":[2],\"layers\":[{"
-     "\"type\":\"dense\","
-     "\"units\":2}]},\"training\":{\"learning_rate\":0.1},\"selection\":{\"population\":2}}",
-     201, 0, 'R', 'n'},
-    {CALLER_OPERATOR, "PUT", "/api/v1/runs/$R/models/0/weights", "@", 200, 0, 0, 0},
-    {CALLER_OPERATOR, "POST", "/api/v1/runs/$R/start", NULL, 200, 0, 0, 0},
-    {CALLER_OPERATOR, "POST", "/api/v1/runs/$r/pause", NULL, 200, 0, 0, 0},
-    {CALLER_OPERATOR, "POST", "/api/v1/runs/$r/resume", NULL, 200, 0, 0, 0},
-    {CALLER_OPERATOR, "PATCH", "/api/v1/runs/$R/config", "{\"training\":{\"learning_rate\":0.2}}", 200, 0, 0,
-     0},
-    /* No heartbeat waits for what it tells to be stored; the next one tells it again. */
-    {CALLER_WORKER, "POST", "/api/v1/workers/$w/heartbeat",
-     "{\"resources\":{\"cpus\":2},\"tasks\":[{\"task_id\":\"$u\",\"steps_done\":1,\"train_loss\":0.5}]}", 200,
-     0, 0, 0},
-    {CALLER_WORKER, "POST", "/api/v1/workers/$w/heartbeat",
-     "{\"resources\":{\"cpus\":2},\"tasks\":[{\"task_id\":\"$u\",\"steps_done\":1,\"train_loss\":0.5}]}", 200,
-     0, 0, 0},
-    {CALLER_DEVICE, "POST", "/api/v1/devices/$d/heartbeat",
-     "{\"tasks\":[{\"task_id\":\"$t\",\"steps_done\":1}]}", 200, 0, 0, 0},
-    {CALLER_DEVICE, "POST", "/api/v1/tasks/$t/progress", "{\"steps_done\":2,\"train_loss\":\"NaN\"}", 200, 0,
-     0, 0},
-    {CALLER_DEVICE, "PUT", "/api/v1/tasks/$t/update?steps_done=4", "@", 200, 0, 0, 0},
-    {CALLER_WORKER, "POST", "/api/v1/tasks/$u/fail", "{\"code\":\"oom\",\"detail\":\"x\",\"steps_done\":1}",
-     200, 0, 0, 0},
-    {CALLER_WORKER, "POST", "/api/v1/workers/$w/tasks:claim?wait=1", "{\"holding\":[]}", 200, 0, 'V', 't'},
-    {CALLER_WORKER, "POST", "/api/v1/tasks/$V/release", NULL, 200, 0, 0, 0},
-    {CALLER_WORKER, "POST", "/api/v1/workers/$w/tasks:claim", "{\"holding\":[]}", 200, 0, 'V', 't'},
-    {CALLER_WORKER, "PUT", "/api/v1/tasks/$V/update?steps_done=4", "@", 200, 0, 0, 0},
-    /* That closed the round; the last one follows, to the run's end. */
-    {CALLER_DEVICE, "POST", "/api/v1/devices/$d/tasks:claim", NULL, 200, 0, 'T', 't'},
-    {CALLER_DEVICE, "PUT", "/api/v1/tasks/$T/update?steps_done=2&stop_reason=budget", "@", 200, 0, 0, 0},
-    {CALLER_WORKER, "POST", "/api/v1/workers/$w/tasks:claim", "{\"holding\":[]}", 200, 0, 'V', 't'},
-    {CALLER_WORKER, "PUT", "/api/v1/tasks/$V/update?steps_done=4&eval_test_loss=0.5&eval_test_examples=1",
-     "@", 200, 0, 0, 0},
-    {CALLER_WORKER, "POST", "/api/v1/workers/$w/tasks:claim", "{\"holding\":[]}", 200, 0, 'V', 't'},
-    {CALLER_WORKER, "PUT", "/api/v1/tasks/$V/update?steps_done=4", "@", 200, 0, 0, 0},
-    {CALLER_DEVICE, "GET", "/api/v1/runs/$r/models/latest/weights", NULL, 200, 0, 0, 0},
-    {CALLER_DEVICE, "PATCH", "/api/v1/devices/$d", "{\"labels\":{\"room\":\"b\"}}", 200, 0, 0, 0},
-    {CALLER_OPERATOR, "POST", "/api/v1/runs/$R/stop", NULL, 200, 0, 0, 0},
-    {CALLER_VIEWER, "GET", "/api/v1/events", NULL, 200, 0, 0, 0},
-    {CALLER_VIEWER, "GET", "/api/v1/runs/$r/metrics?max_points=2", NULL, 200, 0, 0, 0},
-    {CALLER_ADMIN, "DELETE", "/api/v1/tokens/$K", NULL, 204, 404, 0, 0},
-    {CALLER_ADMIN, "DELETE", "/api/v1/devices/$D", NULL, 204, 404, 0, 0},
-    {CALLER_ADMIN, "DELETE", "/api/v1/workers/$W", NULL, 204, 404, 0, 0},
-    {CALLER_ADMIN, "GET", "/api/v1/audit", NULL, 200, 0, 0, 0},
-    {CALLER_VIEWER, "GET", "/metrics", NULL, 200, 0, 0, 0},
-};
-#define NUM_STEPS (sizeof steps / sizeof *steps)
 
 /* What must be the same in the end. */
 static const char *const views[] = {
@@ -119,40 +50,32 @@ static const char *const views[] = {
     "/api/v1/runs/$r/rounds/0/tasks",
     "/api/v1/runs/$r/rounds/1/tasks",
     "/api/v1/runs/$r/rounds/2/tasks",
+    "/api/v1/tasks/$T/uploads",
 };
 
 static struct flaky flaky;
 
-/* ---- the weights ---- */
-
-static size_t weights(uint8_t out[512])
-{
-    static const char header[] = "{\"0.weight\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"
-                                 "\"0.bias\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[16,24]}}";
-    static const float values[6] = {1, 2, 3, 4, 5, 6};
-    size_t n = sizeof header - 1;
-    memset(out, 0, 8);
-    out[0] = (uint8_t)n;
-    memcpy(out + 8, header, n);
-    memcpy(out + 8 + n, values, sizeof values);
-    return 8 + n + sizeof values;
-}
-
 /* ---- one step ---- */
 
-static struct fuzz_answer ask(const struct step *s, size_t number)
+/* Of a piece, [from, to) is sent. */
+static struct fuzz_answer ask(const struct torture_step *s, size_t number, size_t from, size_t to)
 {
     uint8_t file[512];
-    char headers[160];
+    char headers[256], place[64] = "";
     bool is_file = s->body && s->body[0] == '@';
-    (void)snprintf(headers, sizeof headers, "%sIdempotency-Key: step-%zu\n",
-                   is_file   ? TENSOR
-                   : s->body ? JSON
-                             : "",
+    if (s->is_piece)
+        (void)snprintf(place, sizeof place, "Upload-Offset: %zu\nContent-Length: %zu\n", from, to - from);
+    (void)snprintf(headers, sizeof headers, "%s%s%sIdempotency-Key: step-%zu\n", s->headers ? s->headers : "",
+                   place,
+                   s->is_piece ? ""
+                   : is_file   ? TENSOR
+                   : s->body   ? JSON
+                               : "",
                    number);
     fuzz_server_step(number);
-    size_t n = is_file ? weights(file) : s->body ? strlen(s->body) : 0;
-    return fuzz_ask(s->caller, s->method, s->target, headers, is_file ? (const void *)file : s->body, n);
+    size_t n = is_file ? torture_weights(file) : s->body ? strlen(s->body) : 0;
+    const void *body = is_file ? (const void *)(file + from) : s->body;
+    return fuzz_ask(s->caller, s->method, s->target, headers, body, s->is_piece ? to - from : n);
 }
 
 /* Documented, and worth another try. */
@@ -161,15 +84,27 @@ static bool is_failure(const struct fuzz_answer *a)
     return a->status == 0 || a->is_cut || a->status == 500 || a->status == 503 || a->status == 507;
 }
 
-/* Until it is done, as a client does; true where something failed on the way. */
-static bool do_step(const struct step *s, size_t number)
+/* A piece that comes again is told where the upload is by now, and goes on from there. */
+static bool is_moved(const struct torture_step *s, const struct fuzz_answer *a, size_t *from)
 {
+    if (!s->is_piece || a->status != 409 || a->upload_offset < 0)
+        return false;
+    *from = (size_t)a->upload_offset;
+    return true;
+}
+
+/* Until it is done, as a client does; true where something failed on the way. */
+static bool do_step(const struct torture_step *s, size_t number)
+{
+    uint8_t file[512];
     bool has_failed = false;
+    size_t from = s->from, to = s->to ? s->to : torture_weights(file);
     for (int tries = 0;; tries++) {
-        struct fuzz_answer a = ask(s, number);
+        struct fuzz_answer a = ask(s, number, from, to);
         bool is_again = has_failed && s->again && a.status == s->again;
-        bool is_done = !a.is_cut && (a.status == s->status || is_again);
-        if (!is_done && !is_failure(&a))
+        bool has_moved = has_failed && is_moved(s, &a, &from);
+        bool is_done = !a.is_cut && (a.status == s->status || is_again || (has_moved && from == s->to));
+        if (!is_done && !has_moved && !is_failure(&a))
             ck_abort_msg("step %zu, %s %s: %d %s", number, s->method, s->target, a.status,
                          a.body.data ? a.body.data : "");
         if (!is_done && tries == 3)
@@ -252,7 +187,8 @@ static void same_state(const char *expected, long n, size_t failed_step)
     from = at > 200 ? at - 200 : 0;
     if (expected[at] || actual[at])
         ck_abort_msg("after failure %ld in step %zu (%s %s) not\n%.400s\nbut\n%.400s", n, failed_step,
-                     steps[failed_step].method, steps[failed_step].target, expected + from, actual + from);
+                     torture_steps[failed_step].method, torture_steps[failed_step].target, expected + from,
+                     actual + from);
     free(actual);
 }
 
@@ -260,102 +196,221 @@ static void same_state(const char *expected, long n, size_t failed_step)
 
 struct way {
     const char *name;
-    enum err store_err; /* ERR_OK: memory fails */
+    bool is_sqlite;
+    enum { OF_MEMORY, OF_STORE, OF_DISK } of;
+    enum err store_err;   /* of OF_STORE */
+    enum disk_fault disk; /* of OF_DISK */
+    long stride;          /* in the check. No divisor of anything: it meets other places in each step */
+    long least;           /* there are at least as many places */
 };
-static const struct way ways[] = {{"memory", ERR_OK},
-                                  {"a full disk", ERR_STORAGE_FULL},
-                                  {"a busy store", ERR_UNAVAILABLE},
-                                  {"a store without memory", ERR_NO_MEMORY},
-                                  {"an input/output error", ERR_IO}};
+static const struct way ways[] = {
+    {"memory", false, OF_MEMORY, ERR_OK, DISK_FULL, 31, 1000},
+    {"a full disk", false, OF_STORE, ERR_STORAGE_FULL, DISK_FULL, 13, 300},
+    {"a busy store", false, OF_STORE, ERR_UNAVAILABLE, DISK_FULL, 13, 300},
+    {"a store without memory", false, OF_STORE, ERR_NO_MEMORY, DISK_FULL, 13, 300},
+    {"an input/output error", false, OF_STORE, ERR_IO, DISK_FULL, 13, 300},
+    {"memory, SQLite", true, OF_MEMORY, ERR_OK, DISK_FULL, 307, 1000},
+    {"a busy store, SQLite", true, OF_STORE, ERR_UNAVAILABLE, DISK_FULL, 101, 300},
+    {"SQLite's disk is full", true, OF_DISK, ERR_OK, DISK_FULL, 61, 300},
+    {"SQLite's disk is broken", true, OF_DISK, ERR_OK, DISK_BROKEN, 61, 300},
+};
 
+static const struct way *way;
+static const char *dir;          /* of the server, while it is open */
 static long memory_left = NEVER; /* of the allocations within the server */
 
-static void memory_hook(bool begins)
+static void hook(bool begins)
 {
     if (begins && memory_left >= 0)
-        alloc_fail_at(memory_left);
+        alloc_fail_anywhere(memory_left);
     else if (!begins && memory_left >= 0)
-        memory_left = alloc_fail_left();
+        memory_left = alloc_fail_anywhere_left();
 }
 
-static void store_hook(bool begins)
+static void open_server(void)
 {
-    (void)begins;
-}
-
-static void open_server(const struct way *way)
-{
+    const struct backend *backend = &backends[way->is_sqlite];
     struct store *store;
     struct blobs *blobs;
     flaky = (struct flaky){.left = NEVER, .err = way->store_err};
     memory_left = NEVER;
     fuzz_server_hook(NULL);
-    if (way->store_err) {
-        MUST(!flaky_store_open(&flaky, &store));
-        MUST(!flaky_blobs_open(&flaky, &blobs));
-        fuzz_server_open_over(store, blobs);
-    } else {
-        fuzz_server_open();
-    }
-    fuzz_server_hook(way->store_err ? store_hook : memory_hook);
+    dir = make_dir();
+    MUST(!flaky_store_over(&flaky, open_store(backend, dir), &store));
+    MUST(!flaky_blobs_over(&flaky, open_blobs(backend, dir), &blobs));
+    fuzz_server_open_over(store, blobs, dir);
+    torture_prepare(dir);
+    fuzz_server_hook(hook);
 }
 
-/* All steps, of whose allocations or calls the n-th fails. False: there are not that many. */
-static bool run_steps(const struct way *way, long n, const char *expected)
+/* The server starts once more: what it then has of weights. */
+static int64_t bytes_after_restart(void)
 {
-    size_t failed_step = 0;
-    open_server(way);
-    memory_left = way->store_err ? NEVER : n;
-    flaky.left = way->store_err ? n : NEVER;
-    for (size_t i = 0; i < NUM_STEPS; i++)
-        if (do_step(&steps[i], i))
-            failed_step = i;
-    bool was_hit = (way->store_err ? flaky.left : memory_left) < 0;
+    static struct clock_fake clock;
+    struct store *store = open_store(sqlite_backend(), dir);
+    struct blobs *blobs = open_blobs(sqlite_backend(), dir);
+    struct core *core;
+    struct fault fault = FAULT_NONE;
+    const struct core_config config = {
+        .store = store, .blobs = blobs, .clock = clock_fake(&clock), .entropy = entropy_system()};
+    MUST(!core_new(&config, &core) && !core_recover(core, &fault));
+    int64_t bytes = blobs->ops->total_bytes(blobs);
+    store->ops->close(store);
+    core_free(core);
+    blobs->ops->close(blobs);
+    return bytes;
+}
+
+struct expected {
+    char *state;
+    int64_t bytes;
+};
+
+static int64_t close_server(void)
+{
+    fuzz_server_close();
+    int64_t bytes = way->is_sqlite ? bytes_after_restart() : 0;
+    remove_dir(dir);
+    return bytes;
+}
+
+static void arm(long n)
+{
+    if (way->of == OF_MEMORY)
+        memory_left = n;
+    else if (way->of == OF_STORE)
+        flaky.left = n;
+    else
+        fault_vfs_arm(way->disk, (int)n, 1);
+}
+
+static bool disarm(void)
+{
+    bool was_hit = way->of == OF_MEMORY  ? memory_left < 0
+                   : way->of == OF_STORE ? flaky.left < 0
+                                         : fault_vfs_disarm();
     memory_left = flaky.left = NEVER;
     fuzz_server_hook(NULL);
-    same_state(expected, n, failed_step);
-    fuzz_server_close();
     return was_hit;
 }
 
-static char *expected_state(void)
+/* All steps, of whose allocations or calls the n-th fails. False: there are not that many. */
+static bool run_steps(long n, const struct expected *expected)
 {
-    open_server(&ways[0]);
-    for (size_t i = 0; i < NUM_STEPS; i++)
-        MUST(!do_step(&steps[i], i));
-    fuzz_server_hook(NULL);
-    char *text = state();
-    fuzz_server_close();
-    return text;
+    size_t failed_step = 0;
+    open_server();
+    arm(n);
+    for (size_t i = 0; i < torture_num_steps; i++)
+        if (do_step(&torture_steps[i], i))
+            failed_step = i;
+    bool was_hit = disarm();
+    same_state(expected->state, n, failed_step);
+    int64_t bytes = close_server();
+    ck_assert_msg(bytes == expected->bytes, "after failure %ld in step %zu: %lld bytes of weights, not %lld",
+                  n, failed_step, (long long)bytes, (long long)expected->bytes);
+    return was_hit;
 }
 
-/* Every n takes long under sanitizers; a stride that is no divisor of anything meets other places in each
- * step. */
-static long stride(const struct way *way)
+static struct expected undisturbed(void)
 {
-    if (unit_is_full())
-        return 1;
-    return FAULT_STRIDE * (way->store_err ? 13 : 31);
+    struct expected e;
+    open_server();
+    for (size_t i = 0; i < torture_num_steps; i++)
+        MUST(!do_step(&torture_steps[i], i));
+    (void)disarm();
+    e.state = state();
+    e.bytes = close_server();
+    return e;
 }
 
 START_TEST(whatever_fails_nothing_is_lost_or_counted_twice)
 {
-    const struct way *way = &ways[_i];
-    long n = _i;
-    char *expected = expected_state();
-    while (run_steps(way, n, expected))
-        n += stride(way);
-    ck_assert_msg(n > (way->store_err ? 300 : 1000), "%s: only %ld places", way->name, n);
-    free(expected);
+    way = &ways[_i];
+    long n = _i, stride = unit_is_full() ? 1 : FAULT_STRIDE * way->stride;
+    if (way->is_sqlite)
+        fault_vfs_install();
+    struct expected expected = undisturbed();
+    while (run_steps(n, &expected))
+        n += stride;
+    ck_assert_msg(n > way->least, "%s: only %ld places", way->name, n);
+    free(expected.state);
+}
+END_TEST
+
+/* A refusal names what is wrong, or is one of memory: fuzz_ask() proves that it is whole. */
+START_TEST(refusals_are_whole_or_say_that_memory_is_short)
+{
+    way = &ways[0];
+    struct torture_step refused = {.caller = CALLER_OPERATOR,
+                                   .method = "POST",
+                                   .target = "/api/v1/runs",
+                                   .body = "{\"seed\":\"x\"}",
+                                   .status = 400};
+    long n = 0;
+    open_server();
+    for (bool was_hit = true; was_hit; n++) {
+        arm(n);
+        struct fuzz_answer a = ask(&refused, (size_t)n, 0, 0);
+        MUST(is_failure(&a) || a.status == refused.status);
+        fuzz_answer_release(&a);
+        was_hit = memory_left < 0;
+    }
+    (void)disarm();
+    (void)close_server();
+    ck_assert_int_gt(n, 50);
+}
+END_TEST
+
+/* ---- the steps themselves ---- */
+
+/* Whether the target, up to its query, is one of the pattern's: "$x" stands for a "{name}". */
+static bool is_of(const char *target, const char *pattern)
+{
+    while (*target && *target != '?') {
+        if (target[0] == '$' && *pattern == '{') {
+            target += 2;
+            pattern += strcspn(pattern, "}") + 1;
+        } else if (*pattern == '{' && target[0] >= '0' && target[0] <= '9') {
+            target += strspn(target, "0123456789");
+            pattern += strcspn(pattern, "}") + 1;
+        } else if (*target++ != *pattern++) {
+            return false;
+        }
+    }
+    return !*pattern;
+}
+
+static bool has_step(const struct route *r)
+{
+    for (size_t i = 0; i < torture_num_steps; i++)
+        if (str_eq(torture_steps[i].method, http_method_name(r->method)) &&
+            is_of(torture_steps[i].target, r->path))
+            return true;
+    return false;
+}
+
+START_TEST(each_route_that_changes_something_has_a_step)
+{
+    for (size_t i = 0; i < api_num_routes; i++) {
+        const struct route *r = &api_routes[i];
+        ck_assert_msg(r->method == HTTP_GET || has_step(r), "no step of torture_steps.c is a %s %s",
+                      http_method_name(r->method), r->path);
+    }
 }
 END_TEST
 
 int main(void)
 {
+    log_init(LOG_ERROR + 1, LOG_TEXT);
     /* The same large blocks again and again: not from the kernel each time. */
     (void)mallopt(M_MMAP_THRESHOLD, 256 << 20);
     (void)mallopt(M_TRIM_THRESHOLD, 512 << 20);
+    /* What the disk does is tried elsewhere; here it is only in the way. */
+    if (access("/dev/shm", W_OK) == 0)
+        (void)setenv("TMPDIR", "/dev/shm", 0);
     TCase *tc = unit_case("torture");
+    tcase_add_test(tc, each_route_that_changes_something_has_a_step);
+    tcase_add_test(tc, refusals_are_whole_or_say_that_memory_is_short);
     tcase_add_loop_test(tc, whatever_fails_nothing_is_lost_or_counted_twice, 0, sizeof ways / sizeof *ways);
     return unit_run_case("API under torture", tc);
 }

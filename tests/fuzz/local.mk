@@ -33,7 +33,11 @@ endif
 .PHONY: fuzzers
 fuzzers: $(FUZZ_TARGETS)
 
-FUZZ_SERVER = tests/fuzz/server.c tests/fuzz/server.h tests/fuzz/fake_mhd.c tests/fuzz/fake_mhd.h
+FUZZ_SERVER = \
+	tests/fuzz/server.c tests/fuzz/server.h tests/fuzz/server_impl.h \
+	tests/fuzz/exchange.c \
+	tests/fuzz/population.c \
+	tests/fuzz/fake_mhd.c tests/fuzz/fake_mhd.h
 FUZZ_LIBS = tests/bin/libfuzztest.a
 FUZZ_API_LIBS = $(FUZZ_LIBS) $(SERVER_LIBS) $(ZLIB_LIBS)
 FUZZ_DATA_LIBS = $(FUZZ_LIBS) $(DATA_LIBS)

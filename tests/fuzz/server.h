@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include "common/base/buf.h"
+#include "common/crypto/sha256.h"
 #include "server/store/blobs.h"
 #include "server/store/store.h"
 #include "tests/fuzz/fuzz.h"
@@ -20,12 +21,15 @@ enum fuzz_caller {
     CALLER_WORKER,
     CALLER_DEVICE,
     CALLER_REVOKED,
+    CALLER_ANOTHER, /* its secret is nobody's yet */
+    CALLER_SESSION, /* with the secret "$s" */
     CALLERS
 };
 
 void fuzz_server_open(void);
-/* Over a store and blobs that become the server's; every call of theirs is done when it returns. */
-void fuzz_server_open_over(struct store *store, struct blobs *blobs);
+/* Over a store and blobs that become the server's; every call of theirs is done when it returns. data_dir: as
+ * in struct api_config; borrowed. */
+void fuzz_server_open_over(struct store *store, struct blobs *blobs, const char *data_dir);
 void fuzz_server_close(void);
 /* Called with true before the server does anything and with false behind it, so that memory or the store can
  * fail just there. With a hook, answers may be 5xx and connections may be cut. NULL: nothing fails. */
@@ -42,21 +46,23 @@ struct fuzz_answer {
     int status; /* 0: the connection was closed without one */
     const char *media_type;
     struct buf body;
-    bool is_cut; /* within its body */
+    int64_t upload_offset; /* of the header; -1: none */
+    bool is_cut;           /* within its body */
 };
 
 /* Method, target, headers (whole lines "Name: value\n") and body, all as a client sends them. In target and
- * body
- * "$r" stands for the id of the run, "$o" the stopped run, "$w" the worker, "$u" its task, "$d" the single
- * device,
- * "$t" the task claimed last (at first that device's), "$p" the last upload, "$k" a token, "$n" what was made
- * last. Proves what every answer promises; the caller releases. */
+ * body "$r" stands for the id of the run, "$o" the stopped run, "$w" the worker, "$u" its task, "$d" the
+ * single device, "$t" the task claimed last (at first that device's), "$p" the last upload, "$k" a token,
+ * "$s" the secret shown last, "$n" what was made last. Proves what every answer promises; the caller
+ * releases. */
 struct fuzz_answer fuzz_ask(enum fuzz_caller caller, const char *method, const char *target,
                             const char *headers, const void *body, size_t size);
 void fuzz_answer_release(struct fuzz_answer *a);
 
-/* The id that a letter stands for; NULL: none. */
+/* The id (or hash, code, secret) that a letter stands for; NULL: none. */
 const char *fuzz_id(char name);
 void fuzz_id_set(char name, const char *id);
+/* The SHA-256, in hex, of a caller's secret. */
+void fuzz_secret_hash(enum fuzz_caller caller, char out[SHA256_HEX_SIZE]);
 
 #endif

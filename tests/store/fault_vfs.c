@@ -1,11 +1,13 @@
 #include "tests/store/fault_vfs.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include "tests/store/shim_vfs.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static enum disk_fault fault_kind;
 static int calls_left, faults_left;
 static bool has_failed;
+static atomic_int num_sleeps;
 
 static bool fails(enum disk_fault *out_kind)
 {
@@ -66,9 +68,19 @@ static int fault_sync(struct shim_file *f, int flags)
     return fails(&kind) ? SQLITE_IOERR_FSYNC : shim_sync(f, flags);
 }
 
+static void note_sleep(void)
+{
+    atomic_fetch_add(&num_sleeps, 1);
+}
+
+int fault_vfs_sleeps(void)
+{
+    return atomic_load(&num_sleeps);
+}
+
 void fault_vfs_install(void)
 {
     static const struct shim_hooks hooks = {
-        .write = fault_write, .truncate = fault_truncate, .sync = fault_sync};
+        .write = fault_write, .truncate = fault_truncate, .sync = fault_sync, .slept = note_sleep};
     shim_vfs_install(&hooks);
 }

@@ -14,5 +14,7 @@ void fault_vfs_arm(enum disk_fault kind, int n, int count);
 bool fault_vfs_hit(void); /* whether any call failed since it was armed */
 /* The disk is well again. Whether any call failed. */
 bool fault_vfs_disarm(void);
+/* How often SQLite has waited a moment for another connection. */
+int fault_vfs_sleeps(void);
 
 #endif

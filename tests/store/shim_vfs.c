@@ -165,6 +165,14 @@ static int on_path(sqlite3_vfs *v, const char *name, int n, char *out)
     return real_vfs->xFullPathname(real_vfs, name, n, out);
 }
 
+static int on_sleep(sqlite3_vfs *v, int microseconds)
+{
+    (void)v;
+    if (hooks->slept)
+        hooks->slept();
+    return real_vfs->xSleep(real_vfs, microseconds);
+}
+
 static int on_last_error(sqlite3_vfs *v, int n, char *out)
 {
     (void)v;
@@ -185,6 +193,7 @@ void shim_vfs_install(const struct shim_hooks *h)
     vfs.xDelete = on_remove;
     vfs.xAccess = on_access;
     vfs.xFullPathname = on_path;
+    vfs.xSleep = on_sleep;
     vfs.xGetLastError = on_last_error;
     (void)sqlite3_vfs_register(&vfs, 1);
 }

@@ -19,6 +19,7 @@ struct shim_hooks {
     int (*truncate)(struct shim_file *f, sqlite3_int64 size);
     int (*sync)(struct shim_file *f, int flags);
     int (*remove)(const char *path, int sync_dir);
+    void (*slept)(void); /* SQLite waited a moment for another connection's lock */
 };
 
 int shim_write(struct shim_file *f, const void *bytes, int n, sqlite3_int64 offset);

@@ -67,6 +67,40 @@ START_TEST(metadata_survives_every_single_disk_fault)
 }
 END_TEST
 
+struct full_disk {
+    struct store *store;
+    struct found found;
+};
+
+/* While this reads, the log cannot be emptied. */
+static enum err write_on_a_full_disk(struct store_txn *txn, void *arg)
+{
+    struct full_disk *f = arg;
+    ck_err(find_events(txn, &f->found), ERR_OK);
+    struct event event = {"r", 2, 0};
+    fault_vfs_arm(DISK_FULL, 0, 1);
+    ck_err(store_write_wait(f->store, add_event, &event), ERR_STORAGE_FULL);
+    ck_err(store_write_wait(f->store, add_event, &event), ERR_OK);
+    return ERR_OK;
+}
+
+/* The writer wants the log's space back, but those who wait for it come first. */
+START_TEST(a_full_disk_makes_nobody_wait_for_a_reader)
+{
+    fault_vfs_install();
+    const char *dir = make_dir();
+    static struct full_disk f;
+    f = (struct full_disk){.store = open_store(sqlite_backend(), dir), .found = {.run_id = "r"}};
+    struct event event = {"r", 1, 0};
+    ck_err(store_write_wait(f.store, add_event, &event), ERR_OK);
+    int before = fault_vfs_sleeps();
+    ck_err(f.store->ops->read(f.store, write_on_a_full_disk, &f), ERR_OK);
+    ck_assert_int_eq(fault_vfs_sleeps(), before);
+    f.store->ops->close(f.store);
+    remove_dir(dir);
+}
+END_TEST
+
 /* Also while it opens and migrates: refused with a fault, and whole at the next try. */
 START_TEST(opening_survives_every_single_disk_fault)
 {
@@ -297,6 +331,7 @@ int main(void)
     TCase *tc = unit_case("sqlite");
     suite_add_tcase(s, tc);
     tcase_add_test(tc, metadata_survives_every_single_disk_fault);
+    tcase_add_test(tc, a_full_disk_makes_nobody_wait_for_a_reader);
     tcase_add_test(tc, opening_survives_every_single_disk_fault);
     tcase_add_test(tc, blobs_survive_every_single_disk_fault);
     tcase_add_test(tc, uploads_on_a_failing_disk_do_not_harm_each_other);

@@ -1,5 +1,6 @@
 #include "tests/support/alloc_fail.h"
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -14,11 +15,14 @@ void *__wrap_realloc(void *p, size_t size);
 char *__wrap_strdup(const char *s);
 char *__wrap_strndup(const char *s, size_t n);
 
-static _Thread_local long left = -1; /* allocations before the failure; -1: none is to fail */
+static _Thread_local long left = -1;   /* allocations before the failure; -1: none is to fail */
+static atomic_long left_anywhere = -1; /* the same of all threads; below -1 where several came at once */
 
 static bool fails(void)
 {
-    return left >= 0 && left-- == 0;
+    bool is_next = atomic_load_explicit(&left_anywhere, memory_order_relaxed) >= 0 &&
+                   atomic_fetch_sub_explicit(&left_anywhere, 1, memory_order_relaxed) == 0;
+    return is_next || (left >= 0 && left-- == 0);
 }
 
 void alloc_fail_at(long n)
@@ -33,11 +37,15 @@ bool alloc_fail_end(void)
     return has_failed;
 }
 
-long alloc_fail_left(void)
+void alloc_fail_anywhere(long n)
 {
-    long now = left;
-    left = -1;
-    return now;
+    atomic_store(&left_anywhere, n);
+}
+
+long alloc_fail_anywhere_left(void)
+{
+    long now = atomic_exchange(&left_anywhere, -1);
+    return now < 0 ? -1 : now;
 }
 
 void *__wrap_malloc(size_t size)

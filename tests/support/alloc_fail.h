@@ -10,8 +10,10 @@
 void alloc_fail_at(long n);
 /* No further failures; says whether the failure came about. */
 bool alloc_fail_end(void);
-/* The same, and says how many allocations were left before it: -1 when it came about. To go on later. */
-long alloc_fail_left(void);
+/* Of the allocations of all threads, the one after n others fails; to go on later, how many are left of n: -1
+ * when it came about. */
+void alloc_fail_anywhere(long n);
+long alloc_fail_anywhere_left(void);
 /* Makes Jansson allocate through here, too. */
 void alloc_fail_jansson(void);
 

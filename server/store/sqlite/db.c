@@ -113,7 +113,7 @@ enum err db_open(const char *path, const char *pragmas, sqlite3 **out, struct fa
     if (!rc)
         rc = sqlite3_extended_result_codes(db, 1);
     if (!rc)
-        rc = sqlite3_busy_timeout(db, 10000);
+        rc = sqlite3_busy_timeout(db, DB_BUSY_MS);
     /* A name in double quotes is never silently a text. */
     if (!rc)
         rc = sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);

@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include "common/base/err.h"
 
+/* How long a statement waits for another connection's lock. */
+#define DB_BUSY_MS 10000
+
 /* What a result code means; ERR_OK for SQLITE_OK, SQLITE_ROW and SQLITE_DONE. Logs what is no plain conflict,
  * with what was being done ("committing"). db may be NULL. A taken key is ERR_CONFLICT, a full disk
  * ERR_STORAGE_FULL, a failing one ERR_UNAVAILABLE, a damaged file ERR_CORRUPT. */

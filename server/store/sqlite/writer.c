@@ -151,12 +151,15 @@ static void finish_batch(struct writer *w, struct operation *batch, enum err los
     }
 }
 
-/* After the answers, so that none waits for it. What it cannot copy now stays in the log for the next time.
- */
+/* After the answers, so that none waits for it. It waits for no reader: the transaction of one that nobody
+ * uses would stay open until the writer comes to its next batch. What it cannot copy now stays in the log for
+ * the next time. */
 static bool checkpoint(struct writer *w, int mode)
 {
     w->copied_pages = w->wal_pages;
+    (void)sqlite3_busy_timeout(w->conn->db, 0);
     int rc = sqlite3_wal_checkpoint_v2(w->conn->db, NULL, mode, NULL, NULL);
+    (void)sqlite3_busy_timeout(w->conn->db, DB_BUSY_MS);
     if (rc != SQLITE_OK && rc != SQLITE_BUSY && rc != SQLITE_FULL)
         log_warning("store", "copying the write-ahead log into the database: %s",
                     sqlite3_errmsg(w->conn->db));

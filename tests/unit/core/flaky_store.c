@@ -1,5 +1,6 @@
 #include "tests/unit/core/flaky_store.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 static bool fails(struct flaky *f)
@@ -34,6 +35,10 @@ struct call {
     struct flaky_store *store;
     store_fn fn;
     void *arg;
+    pthread_mutex_t mutex; /* over the rest, of a write */
+    pthread_cond_t ended;
+    bool has_ended;
+    enum err result;
 };
 
 static struct flaky_store *store_of(struct store *s)
@@ -48,18 +53,39 @@ static enum err call_fn(struct store_txn *txn, void *arg)
     return c->fn(&outer.base, c->arg);
 }
 
-/* The memory store runs the function before it returns, so the call may lie on the stack. */
+static void call_ended(void *ctx, enum err result)
+{
+    struct call *c = ctx;
+    (void)pthread_mutex_lock(&c->mutex);
+    c->result = result;
+    c->has_ended = true;
+    (void)pthread_cond_signal(&c->ended);
+    (void)pthread_mutex_unlock(&c->mutex);
+}
+
+/* Whatever is below, all is done when this returns, and `done` is called on the caller's thread. */
 static enum err flaky_write(struct store *s, store_fn fn, void *arg, store_done_fn done, void *done_ctx)
 {
-    struct call c = {store_of(s), fn, arg};
+    struct call c = {.store = store_of(s), .fn = fn, .arg = arg};
     if (fails(store_of(s)->flaky))
         return failure(store_of(s)->flaky, ERR_UNAVAILABLE);
-    return store_of(s)->real->ops->write(store_of(s)->real, call_fn, &c, done, done_ctx);
+    (void)pthread_mutex_init(&c.mutex, NULL);
+    (void)pthread_cond_init(&c.ended, NULL);
+    enum err e = store_of(s)->real->ops->write(store_of(s)->real, call_fn, &c, call_ended, &c);
+    (void)pthread_mutex_lock(&c.mutex);
+    while (!e && !c.has_ended)
+        (void)pthread_cond_wait(&c.ended, &c.mutex);
+    (void)pthread_mutex_unlock(&c.mutex);
+    (void)pthread_cond_destroy(&c.ended);
+    (void)pthread_mutex_destroy(&c.mutex);
+    if (!e && done)
+        done(done_ctx, c.result);
+    return e;
 }
 
 static enum err flaky_read(struct store *s, store_fn fn, void *arg)
 {
-    struct call c = {store_of(s), fn, arg};
+    struct call c = {.store = store_of(s), .fn = fn, .arg = arg};
     return store_of(s)->real->ops->read(store_of(s)->real, call_fn, &c);
 }
 
@@ -159,14 +185,21 @@ static const struct store_ops store_ops = {
     .notify = flaky_notify,
 };
 
-enum err flaky_store_open(struct flaky *f, struct store **out)
+enum err flaky_store_over(struct flaky *f, struct store *real, struct store **out)
 {
     struct flaky_store *s = calloc(1, sizeof *s);
     if (!s)
         return ERR_NO_MEMORY;
-    *s = (struct flaky_store){.base = {&store_ops}, .flaky = f};
+    *s = (struct flaky_store){.base = {&store_ops}, .real = real, .flaky = f};
     *out = &s->base;
-    return store_memory_open(&s->real);
+    return ERR_OK;
+}
+
+enum err flaky_store_open(struct flaky *f, struct store **out)
+{
+    struct store *real;
+    enum err e = store_memory_open(&real);
+    return e ? e : flaky_store_over(f, real, out);
 }
 
 /* -- weights */
@@ -180,6 +213,7 @@ struct flaky_blobs {
 struct blob_put {
     struct flaky_blobs *blobs;
     struct blob_put *real;
+    bool is_resumed;
 };
 
 static struct flaky_blobs *blobs_of(struct blobs *b)
@@ -195,8 +229,12 @@ static enum err flaky_put_begin(struct blobs *b, struct blob_put **out)
     if (!p)
         return ERR_NO_MEMORY;
     p->blobs = blobs_of(b);
-    *out = p;
-    return p->blobs->real->ops->put_begin(p->blobs->real, &p->real);
+    enum err e = p->blobs->real->ops->put_begin(p->blobs->real, &p->real);
+    if (e)
+        free(p);
+    else
+        *out = p;
+    return e;
 }
 
 static enum err flaky_put_write(struct blob_put *p, const void *bytes, size_t n)
@@ -227,24 +265,34 @@ static void flaky_put_abort(struct blob_put *p)
     free(p);
 }
 
-/* Like the real ones, it frees p whatever happens. */
+/* Like the real ones, it frees p whatever happens, and leaves what put_resume finds where it had been
+ * resumed.
+ */
 static enum err flaky_put_end(struct blob_put *p, int64_t *out_id)
 {
-    if (fails(p->blobs->flaky)) {
-        enum err e = failure(p->blobs->flaky, ERR_STORAGE_FULL);
-        flaky_put_abort(p);
+    int64_t id, size;
+    struct flaky *flaky = p->blobs->flaky;
+    const struct blob_ops *real = p->blobs->real->ops;
+    if (!fails(flaky)) {
+        enum err e = real->put_end(p->real, out_id);
+        free(p);
         return e;
     }
-    enum err e = p->blobs->real->ops->put_end(p->real, out_id);
+    enum err e = failure(flaky, ERR_STORAGE_FULL);
+    if (!p->is_resumed)
+        real->put_abort(p->real);
+    else if (real->put_pause(p->real, &id, &size))
+        e = ERR_NOT_FOUND; /* it was removed meanwhile */
     free(p);
     return e;
 }
 
 static enum err flaky_put_pause(struct blob_put *p, int64_t *out_id, int64_t *out_size)
 {
+    struct flaky *flaky = p->blobs->flaky;
     enum err e = p->blobs->real->ops->put_pause(p->real, out_id, out_size);
     free(p);
-    return e;
+    return !e && fails(flaky) ? failure(flaky, ERR_STORAGE_FULL) : e;
 }
 
 static enum err flaky_put_resume(struct blobs *b, int64_t id, struct blob_put **out, int64_t *out_size)
@@ -254,8 +302,9 @@ static enum err flaky_put_resume(struct blobs *b, int64_t id, struct blob_put **
         return ERR_NO_MEMORY;
     p->blobs = blobs_of(b);
     enum err e = fails(p->blobs->flaky)
-                     ? ERR_STORAGE_FULL
+                     ? failure(p->blobs->flaky, ERR_STORAGE_FULL)
                      : p->blobs->real->ops->put_resume(p->blobs->real, id, &p->real, out_size);
+    p->is_resumed = true;
     if (e)
         free(p);
     else
@@ -297,7 +346,7 @@ static int64_t flaky_commit_begin(struct blobs *b)
 static enum err flaky_commit_end(struct blobs *b, int64_t begun)
 {
     if (fails(blobs_of(b)->flaky))
-        return ERR_STORAGE_FULL;
+        return failure(blobs_of(b)->flaky, ERR_STORAGE_FULL);
     return blobs_of(b)->real->ops->commit_end(blobs_of(b)->real, begun);
 }
 
@@ -346,12 +395,19 @@ static const struct blob_ops blob_ops = {
     .close = flaky_blobs_close,
 };
 
-enum err flaky_blobs_open(struct flaky *f, struct blobs **out)
+enum err flaky_blobs_over(struct flaky *f, struct blobs *real, struct blobs **out)
 {
     struct flaky_blobs *b = calloc(1, sizeof *b);
     if (!b)
         return ERR_NO_MEMORY;
-    *b = (struct flaky_blobs){.base = {&blob_ops}, .flaky = f};
+    *b = (struct flaky_blobs){.base = {&blob_ops}, .real = real, .flaky = f};
     *out = &b->base;
-    return blobs_memory_open(&b->real);
+    return ERR_OK;
+}
+
+enum err flaky_blobs_open(struct flaky *f, struct blobs **out)
+{
+    struct blobs *real;
+    enum err e = blobs_memory_open(&real);
+    return e ? e : flaky_blobs_over(f, real, out);
 }

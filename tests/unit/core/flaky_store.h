@@ -17,8 +17,10 @@ struct flaky {
     enum err bad_err;
 };
 
-enum err flaky_store_open(struct flaky *f,
-                          struct store **out) MUST_CHECK; /* over a memory store; closes it too */
+/* Over a memory store, or over any, which it closes, too. Each call of it is done when it returns. */
+enum err flaky_store_open(struct flaky *f, struct store **out) MUST_CHECK;
+enum err flaky_store_over(struct flaky *f, struct store *real, struct store **out) MUST_CHECK;
 enum err flaky_blobs_open(struct flaky *f, struct blobs **out) MUST_CHECK;
+enum err flaky_blobs_over(struct flaky *f, struct blobs *real, struct blobs **out) MUST_CHECK;
 
 #endif
