@@ -183,6 +183,7 @@ int data_dir_put_url(const char *dir, const char *url)
         return fd;
     log_warning("server", "cannot write %s, so login-link will not know where this server listens: %s", path,
                 strerror(errno));
+    (void)unlink(fresh);
     if (fd >= 0)
         (void)close(fd);
     return -1;

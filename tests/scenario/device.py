@@ -74,3 +74,11 @@ def weights(lab, run_id, version="latest"):
     raw = lab.admin.get("/api/v1/runs/%s/models/%s/weights" % (run_id, version)).body
     length = struct.unpack("<Q", raw[:8])[0]
     return list(struct.unpack("<6f", raw[8 + length:]))
+
+
+def big_model(lab, mib):
+    """A pending run whose initial weights are of so many MiB: something that takes a while to copy."""
+    n = mib * 1024 * 256
+    run_id = lab.submit({**small_spec(1, autostart=False), "model": {"tensors": [{"name": "w", "shape": [n], "dtype": "F32"}]}})
+    lab.admin.ok("PUT", "/api/v1/runs/%s/models/0/weights" % run_id, safetensors([("w", [n], bytes(4 * n))]), headers=MEDIA)
+    return run_id

@@ -1,6 +1,7 @@
 # Real processes. Each script skips (77) where what it needs is not installed. The longest ones first.
 scenario_tests = \
 	tests/scenario/test_hostile.py \
+	tests/scenario/test_full_disk.py \
 	tests/scenario/test_openapi.py \
 	tests/scenario/test_same_bits.py \
 	tests/scenario/test_exactly_once.py \

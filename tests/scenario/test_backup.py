@@ -11,10 +11,10 @@ import signal
 import socket
 import sqlite3
 import stat
-import struct
 import subprocess
 
 import harness
+from device import big_model
 from specs import SYNTHETIC, synthetic_run
 
 SPEC = synthetic_run(num_rounds=25, retention={"keep_updates": "all"})
@@ -140,36 +140,6 @@ def test_damage(lab):
     done = command("--data-dir", lab.path("z"), "--listen", "127.0.0.1:0", check=False)
     assert done.returncode == 1 and "cut short" in done.stderr, done
     refused(restore(lab, "b", lab.path("z"), check=False), "is not empty")
-
-
-def big_model(lab, mib):
-    """A pending run whose initial weights are of so many MiB: something that takes a while to copy."""
-    n = mib * 1024 * 256
-    run_id = lab.submit(synthetic_run(autostart=False, model=None) |
-                        {"model": {"tensors": [{"name": "w", "shape": [n], "dtype": "F32"}]}})
-    header = json.dumps({"w": {"dtype": "F32", "shape": [n], "data_offsets": [0, 4 * n]}}).encode()
-    body = struct.pack("<Q", len(header)) + header + bytes(4 * n)
-    lab.admin.ok("PUT", "/api/v1/runs/%s/models/0/weights" % run_id, body,
-                 headers={"Content-Type": "application/vnd.safetensors"})
-    return run_id
-
-
-def test_no_room(lab):
-    place = lab.path("small")
-    os.mkdir(place)
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], capture_output=True).returncode:
-        print("not tried: mounting a small file system needs root")
-        return
-    try:
-        lab.start_server()
-        big_model(lab, 4)
-        refused(backup(lab, "small/b", check=False), "the disk is full")
-        assert os.listdir(place) == []
-        lab.server.stop()
-        refused(backup(lab, "small/b", check=False), "the disk is full")
-        assert os.listdir(place) == []
-    finally:
-        subprocess.run(["umount", place], check=False)
 
 
 def test_compact(lab):

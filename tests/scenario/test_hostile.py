@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 """Requests that mean harm, or nothing: each gets its documented answer, changes nothing, and the server goes on."""
-import contextlib
 import os
 import resource
 import socket
-import subprocess
 
 import harness
 from device import Device, small_spec
-from specs import SYNTHETIC, synthetic_run
+from specs import synthetic_run
 
 
 def runs(lab):
@@ -71,81 +69,6 @@ def test_integers_are_exact_at_their_bounds(lab):
     for seed in (2**53 + 1, 2**63 - 1, -1):
         reply = lab.admin.post("/api/v1/runs", synthetic_run(seed=seed, autostart=False))
         assert reply.status == 400 and reply.json["field"] == "seed", (seed, reply)
-
-
-@contextlib.contextmanager
-def small_disk(lab, size):
-    """The lab's data on a small file system of their own, which only root may mount; gives whether it could."""
-    place = lab.path("small")
-    os.makedirs(place)
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=" + size, "tmpfs", place], capture_output=True).returncode:
-        print("not tried: mounting a small file system needs root")
-        yield False
-        return
-    try:
-        lab.data_dir = os.path.join(place, "data")
-        yield True
-    finally:
-        if lab.server:
-            lab.server.kill()
-        subprocess.run(["umount", place], check=False)
-
-
-def fill_disk(lab):
-    """Takes what space is left; returns the file that holds it."""
-    ballast = lab.path("small/ballast")
-    with open(ballast, "wb", buffering=0) as f, contextlib.suppress(OSError):
-        while True:
-            f.write(b"x" * 4096)
-    return ballast
-
-
-def test_a_full_disk_loses_nothing_and_gives_its_space_back(lab):
-    with small_disk(lab, "24m") as is_there:
-        if not is_there:
-            return
-        lab.start_server()
-        keep = lab.submit(synthetic_run(name="kept", autostart=False))
-        ballast = fill_disk(lab)
-        refused = None
-        for i in range(2000):
-            reply = lab.admin.post("/api/v1/runs", synthetic_run(name="r%d" % i, autostart=False))
-            if reply.status != 201:
-                refused = reply
-                break
-        assert refused is not None and refused.status == 507 and refused.json["code"] == "storage_full", refused
-        accepted = lab.admin.ok("GET", "/api/v1/runs?limit=1000")["items"]
-        assert len(accepted) == i + 1, (len(accepted), i)
-        os.unlink(ballast)
-        assert lab.admin.post("/api/v1/runs", synthetic_run(name="after", autostart=False)).status == 201
-        lab.server.kill()
-        lab.start_server()
-        names = [r["name"] for r in lab.admin.ok("GET", "/api/v1/runs?limit=1000")["items"]]
-        assert len(names) == i + 2 and "after" in names and lab.run(keep)["name"] == "kept", names
-
-
-def test_a_run_waits_for_space_and_goes_on(lab):
-    """The worker keeps its reports until there is space again; no update is lost, none counts twice."""
-    spec = synthetic_run(num_rounds=30)
-    with small_disk(lab, "24m") as is_there:
-        if not is_there:
-            return
-        lab.start_server()
-        worker = lab.start_worker(SYNTHETIC, "0-29", name="one")
-        run_id = lab.submit(spec)
-        harness.wait_for(lambda: lab.run(run_id)["round"] >= 3, "three rounds")
-        ballast = fill_disk(lab)
-        harness.wait_for(lambda: "disk is full" in lab.server.text() or "storage" in worker.text(), "the full disk")
-        before = lab.run(run_id)
-        assert before["status"] == "running" and before["round"] < 30, before
-        assert lab.admin.get("/healthz").status == 200
-        os.unlink(ballast)
-        run = lab.wait_run(run_id)
-        assert run["outcome"] == "completed", run
-        assert lab.hashes(run_id) == [r["aggregate_sha256"] for r in harness.simulate(spec)[0]]
-        for r in lab.rounds(run_id):
-            assert r["selected"] == r["received"] + r["dropped"] + r["failed"] + r["late"] and not r["failed"], r
-        assert worker.running(), worker.text()
 
 
 def test_a_limit_on_file_sizes_is_a_full_disk(lab):
