@@ -15,8 +15,18 @@ struct entropy {
     void *ctx;
 };
 
-/* Two ids made in one millisecond by the same process sort in the order they were made only by chance. */
+/* Two ids made in one millisecond sort in the order they were made only by chance. */
 enum err id_new(const struct entropy *e, int64_t now_ms, char out[ID_SIZE]) MUST_CHECK;
+
+/* Ids that ascend also within a millisecond (RFC 9562, section 6.2, method 2), so that rows that are made
+ * together lie together in every index by their ids. For one thread; begins as zeros. */
+struct id_sequence {
+    int64_t ms; /* of `last`; 0: there is none */
+    uint8_t last[16];
+};
+enum err id_next(struct id_sequence *s, const struct entropy *e, int64_t now_ms,
+                 char out[ID_SIZE]) MUST_CHECK;
+
 bool id_is_valid(const char *text); /* 32 lower-case hex digits; any version */
 
 #endif

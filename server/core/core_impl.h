@@ -28,6 +28,7 @@ struct core {
     struct progress_table progress;
     int64_t blobs_begun;     /* what commit_end takes; of the thread that commits */
     int64_t last_global_seq; /* of events that belong to no run; as plans */
+    struct id_sequence ids;  /* as plans */
     pthread_mutex_t leftovers_lock;
     struct leftover *leftovers;
 };

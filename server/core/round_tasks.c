@@ -82,7 +82,6 @@ static enum err task_make(struct round_tasks *m, size_t position, enum task_type
     if (e)
         return e;
     record_init(RECORD_TASK, t);
-    e = work_id(m->w, &t->id);
     t->run_id = m->run->id;
     t->round = m->round->n;
     t->ordinal = d->ordinal;
@@ -103,7 +102,7 @@ static enum err task_make(struct round_tasks *m, size_t position, enum task_type
         t->detail = "the device was revoked before the round opened";
     }
     *out = t;
-    return e;
+    return ERR_OK;
 }
 
 static void deadline_start(struct work *w, const struct plan *plan, struct round_row *round)
@@ -219,11 +218,24 @@ enum err round_tasks_evaluate(struct round_tasks *m)
     return is_due && evaluates_apart(m->plan, m->round) ? evaluate_selected(m) : ERR_OK;
 }
 
-enum err round_tasks_insert(const struct round_tasks *m)
+static int by_ordinal(const void *a, const void *b)
 {
+    const struct task_row *x = a, *y = b;
+    return x->ordinal != y->ordinal ? (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal)
+                                    : (x->type > y->type) - (x->type < y->type);
+}
+
+/* In the order in which they are listed and given to a worker, so that those that are read and changed one
+ * after the other lie so in the file. */
+enum err round_tasks_insert(struct round_tasks *m)
+{
+    if (m->count)
+        qsort(m->items, m->count, sizeof *m->items, by_ordinal);
     for (size_t i = 0; i < m->count; i++) {
         struct task_row *t = &m->items[i];
-        enum err e = store_insert(m->w->txn, RECORD_TASK, t);
+        enum err e = work_id(m->w, &t->id);
+        if (!e)
+            e = store_insert(m->w->txn, RECORD_TASK, t);
         if (!e && t->status == TASK_READY)
             e = *t->worker_id ? notify_topic(m->w, "worker", t->worker_id)
                               : notify_topic(m->w, "device", t->device_id);

@@ -29,8 +29,8 @@ enum err round_tasks_evaluate(struct round_tasks *m) MUST_CHECK;
 /* The train tasks, with budgets. Counts them in the round, which is then training, and starts its deadline.
  */
 enum err round_tasks_train(struct round_tasks *m) MUST_CHECK;
-/* Inserts what was made and notifies the devices. The round's row must be there. */
-enum err round_tasks_insert(const struct round_tasks *m) MUST_CHECK;
+/* Gives what was made its ids, inserts it and notifies the devices. The round's row must be there. */
+enum err round_tasks_insert(struct round_tasks *m) MUST_CHECK;
 
 /* Whether evaluation is due in this round, and whether gradients are. */
 bool round_is_evaluated(const struct plan *plan, const struct round_row *round);

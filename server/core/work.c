@@ -21,7 +21,7 @@ enum err work_id(struct work *w, const char **out)
     if (!id)
         return ERR_NO_MEMORY;
     *out = id;
-    return id_new(&w->core->entropy, w->now_ms, id);
+    return id_next(&w->core->ids, &w->core->entropy, w->now_ms, id);
 }
 
 enum err json_to_arena(struct arena *arena, json_t *value, const char **out)

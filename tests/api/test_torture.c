@@ -138,24 +138,24 @@ static size_t number_of(struct ids *ids, const char *id)
     return i;
 }
 
-/* Two traces may stay: a claim whose answer was lost is made again as the next attempt, and what was tried
- * again has drawn another id. So ids become numbers, in the order in which they come. */
+/* Three traces may stay: a claim whose answer was lost is made again as the next attempt, and what was tried
+ * again has drawn another id, whose end names a run that was given no name. So ids become numbers, in the
+ * order in which they come, and what else may differ is left out. */
 static void add_view(struct buf *out, struct ids *ids, const char *text)
 {
-    static const char attempt[] = "\"attempt\":", bytes_out[] = "\"bytes_out\":";
+    static const char *const traces[] = {"\"attempt\":", "\"bytes_out\":", "\"name\":\"fedprox-"};
     for (const char *at = text; *at;) {
-        size_t hex = strspn(at, "0123456789abcdef");
-        bool is_attempt = str_has_prefix(at, attempt);
-        if (is_attempt || str_has_prefix(at, bytes_out)) {
-            at += is_attempt ? sizeof attempt - 1 : sizeof bytes_out - 1;
-            at += strspn(at, "0123456789");
-        } else if (hex == ID_SIZE - 1) {
+        size_t hex = strspn(at, "0123456789abcdef"), n = hex ? hex : 1;
+        if (hex == ID_SIZE - 1)
             MUST(!buf_printf(out, "#%zu", number_of(ids, at)));
-            at += hex;
-        } else {
-            size_t n = hex ? hex : 1;
+        else
             MUST(!buf_append(out, at, n));
-            at += n;
+        at += n;
+        for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
+            if (!str_has_prefix(at, traces[i]))
+                continue;
+            at += strlen(traces[i]);
+            at += strspn(at, "0123456789abcdef");
         }
     }
 }
