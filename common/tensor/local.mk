@@ -11,5 +11,6 @@ libfedlane_fl_a_SOURCES = \
 	common/tensor/safetensors_encode.c \
 	common/tensor/safetensors_header.c \
 	common/tensor/safetensors_internal.h \
+	common/tensor/safetensors_scan.c \
 	common/tensor/safetensors_stream.c \
 	common/tensor/tensor.c common/tensor/tensor.h

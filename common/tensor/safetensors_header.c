@@ -3,6 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/json/json_spec.h"
+#include "common/tensor/safetensors_internal.h"
+
+bool safetensors_count_elements(struct safetensors_entry *e)
+{
+    e->num_elements = 1;
+    for (int i = 0; i < e->num_dims; i++)
+        if (__builtin_mul_overflow(e->num_elements, e->shape[i], &e->num_elements))
+            return false;
+    return true;
+}
 
 static enum err refuse_tensor(struct fault *fault, const char *name, const char *what)
 {
@@ -29,18 +39,14 @@ static enum err parse_shape(const char *name, const json_t *value, struct safete
     if (json_array_size(value) > LIMIT_TENSOR_DIMS)
         return refuse_tensor(fault, name, "the shape has too many dimensions (at most 8)");
     e->num_dims = (int)json_array_size(value);
-    e->num_elements = 1;
     for (int i = 0; i < e->num_dims; i++) {
         const json_t *dim = json_array_get(value, (size_t)i);
         if (!json_is_integer(dim) || json_integer_value(dim) < 0)
             return refuse_tensor(fault, name, "each dimension must be an integer, 0 or more");
         e->shape[i] = json_integer_value(dim);
     }
-    for (int i = 0; i < e->num_dims; i++) {
-        if (__builtin_mul_overflow(e->num_elements, e->shape[i], &e->num_elements))
-            return refuse_tensor(fault, name, "the product of the shape overflows");
-    }
-    return ERR_OK;
+    return safetensors_count_elements(e) ? ERR_OK
+                                         : refuse_tensor(fault, name, "the product of the shape overflows");
 }
 
 static enum err parse_offsets(const char *name, const json_t *value, struct safetensors_entry *e,
@@ -175,6 +181,8 @@ enum err safetensors_header_parse(const char *json, size_t len, struct arena *ar
                          LIMIT_SAFETENSORS_HEADER);
     if (len == 0 || json[0] != '{') /* the format allows blanks behind the object, not before it */
         return fault_set(fault, ERR_INVALID_SAFETENSORS, NULL, "safetensors header: must begin with '{'");
+    if (safetensors_header_scan(json, len, arena, out))
+        return check_layout(out, fault);
     enum err err = json_text_parse(json, len, &root, &why);
     if (err == ERR_NO_MEMORY)
         return fault_set(fault, err, NULL, "out of memory for a safetensors header");

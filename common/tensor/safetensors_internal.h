@@ -4,6 +4,13 @@
 
 #include "common/tensor/safetensors.h"
 
+/* The header's content where that can be told without a parser for all of JSON, before the check of its
+ * layout; everything lies in the arena. False says nothing about it, and leaves *out: the parser judges. */
+bool safetensors_header_scan(const char *json, size_t len, struct arena *arena,
+                             struct safetensors_header *out) MUST_CHECK;
+/* Sets num_elements from the shape; false where the product overflows. */
+bool safetensors_count_elements(struct safetensors_entry *e) MUST_CHECK;
+
 /* The most bytes of JSON that a file for this table may have: 64 KiB for metadata and 2 KiB for each tensor,
  * and never more than LIMIT_SAFETENSORS_HEADER. A sender cannot make us hold a large document for a small
  * model. */

@@ -22,6 +22,7 @@ static bool must_answer_at_once(const struct request *rq)
 static void body_goes_on(struct request *rq)
 {
     struct loop *l = rq->loop;
+    rq->fed_turn = l->turn;
     if (rq->is_fed || !request_has_body(rq))
         return;
     rq->is_fed = true;
@@ -43,15 +44,23 @@ void exchange_forget(struct request *rq)
 }
 
 /* libmicrohttpd does not see an end that came together with the last bytes: its epoll is edge-triggered, and
- * the edge was spent on the bytes. Without this look such a request would live until the timeout. */
+ * the edge was spent on the bytes. Without this look such a request would live until the timeout. While it
+ * has more to do at once, it may just be reading on: so who got on in this turn is looked at after the next.
+ */
 void exchange_cut_ended(struct loop *l)
 {
-    for (struct request *rq; (rq = l->fed);) {
+    MHD_UNSIGNED_LONG_LONG wait_ms;
+    bool goes_on = l->fed && MHD_get_timeout(l->daemon, &wait_ms) == MHD_YES && wait_ms == 0;
+    for (struct request *rq = l->fed, *next; rq; rq = next) {
+        next = rq->fed_next;
+        if (goes_on && rq->fed_turn == l->turn)
+            continue;
         exchange_forget(rq);
         if (!rq->is_suspended && (rq->phase == PHASE_BODY || rq->phase == PHASE_DRAIN) &&
             request_input_ended(rq))
             request_cut(rq);
     }
+    l->turn++;
 }
 
 static enum MHD_Result on_head(struct request *rq)

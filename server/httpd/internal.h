@@ -36,7 +36,8 @@ struct loop {
     bool is_woken;                           /* event_fd was written since the inbox was last taken */
     struct timers timers;
     struct request *live; /* every request of this loop */
-    struct request *fed;  /* those whose body got on in this turn and is not whole */
+    struct request *fed;  /* those whose body got on, is not whole, and whose end was not looked for since */
+    uint64_t turn;        /* of libmicrohttpd */
     size_t num_suspended; /* of them */
     struct connection *waiting_head, *waiting_tail; /* whose next headers are awaited, oldest first */
     bool is_quiesced, has_drained, is_stopping;
@@ -152,6 +153,7 @@ struct request {
     struct connection *connection;
     struct request *live_prev, *live_next, *fed_prev, *fed_next;
     bool is_fed;
+    uint64_t fed_turn; /* in which its body got on last */
     enum phase phase;
     char id[REQUEST_ID_SIZE];
     const char *method_name, *path;

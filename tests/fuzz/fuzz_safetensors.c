@@ -1,12 +1,14 @@
 /* safetensors files, whole and as they stream by in pieces: both say the same. What is taken, written anew,
- * is canonical: read again it gives the same values, and written again the same bytes.
+ * is canonical: read again it gives the same values, and written again the same bytes. What the scanner takes
+ * of a header, the parser takes, with the same values.
  *
  * Input: a byte that says how the file is cut into pieces; then the file, or after a '@' its header's JSON up
  * to a line end and the data, in front of which the target sets the header's length. */
 #include <stdlib.h>
 #include <string.h>
 #include "common/base/limits.h"
-#include "common/tensor/safetensors.h"
+#include "common/json/json_spec.h"
+#include "common/tensor/safetensors_internal.h"
 #include "tests/fuzz/fuzz.h"
 
 #define PARAMS      9
@@ -39,6 +41,46 @@ static void prove_same_header(const struct safetensors_header *a, const struct s
     for (size_t i = 0; i < a->num_entries; i++)
         PROVE(strcmp(a->entries[i].name, b->entries[i].name) == 0 &&
               a->entries[i].begin == b->entries[i].begin);
+}
+
+static int64_t whole_at(const json_t *entry, const char *field, int i)
+{
+    const json_t *value = json_array_get(json_object_get(entry, field), (size_t)i);
+    PROVE(json_is_integer(value));
+    return json_integer_value(value);
+}
+
+static void prove_same_entry(const struct safetensors_entry *e, const json_t *entry)
+{
+    enum dtype dtype;
+    PROVE(json_object_size(entry) == 3);
+    PROVE(!dtype_parse(json_string_value(json_object_get(entry, "dtype")), &dtype) && dtype == e->dtype);
+    PROVE(json_array_size(json_object_get(entry, "shape")) == (size_t)e->num_dims);
+    for (int i = 0; i < e->num_dims; i++)
+        PROVE(whole_at(entry, "shape", i) == e->shape[i]);
+    PROVE(json_array_size(json_object_get(entry, "data_offsets")) == 2);
+    PROVE(whole_at(entry, "data_offsets", 0) == (int64_t)e->begin);
+    PROVE(whole_at(entry, "data_offsets", 1) == (int64_t)e->end);
+}
+
+static void check_scan(const char *text, size_t n)
+{
+    struct arena arena = ARENA_INIT(16 * MIB);
+    struct safetensors_header h;
+    json_t *doc = NULL;
+    if (safetensors_header_scan(text, n, &arena, &h)) {
+        PROVE(json_text_parse(text, n, &doc, NULL) == ERR_OK);
+        const json_t *metadata = json_object_get(doc, "__metadata__");
+        PROVE(json_object_size(doc) == h.num_entries + (metadata != NULL));
+        PROVE(json_object_size(metadata) == h.num_metadata);
+        for (size_t i = 0; i < h.num_metadata; i++)
+            PROVE(strcmp(h.metadata[i].value,
+                         json_string_value(json_object_get(metadata, h.metadata[i].key))) == 0);
+        for (size_t i = 0; i < h.num_entries; i++)
+            prove_same_entry(&h.entries[i], json_object_get(doc, h.entries[i].name));
+    }
+    json_decref(doc);
+    arena_release(&arena);
 }
 
 /* The error of the stream; pieces of 1 to 17 bytes, or all at once. */
@@ -122,6 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_input json = fuzz_until(&in, "\n");
     uint8_t *file = malloc(8 + json.left + in.left);
     PROVE(file != NULL);
+    check_scan((const char *)json.at, json.left);
     uint64_t length = json.left;
     for (int i = 0; i < 8; i++)
         file[i] = (uint8_t)(length >> 8 * i);

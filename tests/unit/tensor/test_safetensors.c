@@ -1,6 +1,6 @@
 #include <math.h>
 #include <string.h>
-#include "common/tensor/safetensors.h"
+#include "common/tensor/safetensors_internal.h"
 #include "tests/support/unit.h"
 
 static struct arena arena;
@@ -164,6 +164,78 @@ START_TEST(test_order_and_padding_of_others_is_fine)
             40, ERR_OK, "");
     ck_json("{" B "," ST "," W "}", 40, ERR_OK, "");
     ck_json("{\"__metadata__\":{}," W "," B "," ST "}", 40, ERR_OK, "");
+}
+END_TEST
+
+static bool is_scanned(const char *json, struct safetensors_header *out)
+{
+    return safetensors_header_scan(json, strlen(json), &arena, out);
+}
+
+/* Others are read all the same, by the parser. */
+START_TEST(test_plain_headers_need_no_parser)
+{
+    static const char *const others[] = {
+        "",
+        "[]",
+        "{" W,
+        "{" W "} x",
+        "{" W "," W "}",
+        "{\"0\\u002eweight\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]}}",
+        "{\"b\xc3\xa4r\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]}}",
+        "{\"a\tb\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]}}",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[02,3],\"data_offsets\":[0,24]}}",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[2.0,3],\"data_offsets\":[0,24]}}",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[2e0,3],\"data_offsets\":[0,24]}}",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[-2,3],\"data_offsets\":[0,24]}}",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,3,],\"data_offsets\":[0,24]}}",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,25]}}",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24,48]}}",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,1000000000000000]}}",
+        "{\"a\":{\"dtype\":\"F320000\",\"shape\":[2,3],\"data_offsets\":[0,24]}}",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24],\"x\":1}}",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"shape\":[2,3],\"data_offsets\":[0,24]}}",
+        "{\"a\":{\"shape\":[2,3],\"data_offsets\":[0,24]}}",
+        "{\"__metadata__\":{\"a\":1}}",
+        "{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}}",
+        "{\"__metadata__\":{},\"__metadata__\":{}}",
+        "{\"__metadata__\":[]}",
+    };
+    struct safetensors_header h = {0};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        ck_assert_msg(!is_scanned(others[i], &h) && !h.header_bytes, "%s", others[i]);
+    ck_assert(is_scanned("{}", &h) && !h.num_entries && !h.num_metadata);
+    ck_assert(is_scanned("{ \"__metadata__\" : { \"a b\" : \"\" , \"c\":\"1\" },\n" W " } \n", &h));
+    ck_assert_uint_eq(h.num_metadata, 2);
+    ck_assert_str_eq(safetensors_metadata(&h, "a b"), "");
+    ck_assert_str_eq(safetensors_metadata(&h, "c"), "1");
+    ck_assert_uint_eq(h.num_entries, 1);
+    const struct safetensors_entry *e = safetensors_find(&h, "0.weight");
+    ck_assert(e && e->dtype == DTYPE_F32 && e->num_dims == 2 && e->num_elements == 6);
+    ck_assert(e->shape[0] == 2 && e->shape[1] == 3 && e->begin == 0 && e->end == 24);
+}
+END_TEST
+
+START_TEST(test_many_members_take_the_parser)
+{
+    struct buf json = BUF_INIT(MIB);
+    struct safetensors_header scanned = {0}, parsed;
+    struct fault fault = FAULT_NONE;
+    ck_assert_int_eq(buf_puts(&json, "{\"__metadata__\":{\"0\":\"\""), ERR_OK);
+    for (int i = 1; i <= 64; i++) {
+        size_t end = json.len;
+        ck_assert_int_eq(buf_puts(&json, "}}"), ERR_OK);
+        ck_assert(is_scanned(json.data, &scanned));
+        ck_assert_int_eq(safetensors_header_parse(json.data, json.len, &arena, &parsed, &fault), ERR_OK);
+        ck_assert_uint_eq(parsed.num_metadata, (size_t)i);
+        json.len = end;
+        ck_assert_int_eq(buf_printf(&json, ",\"%d\":\"\"", i), ERR_OK);
+    }
+    ck_assert_int_eq(buf_puts(&json, "}}"), ERR_OK);
+    ck_assert(!is_scanned(json.data, &scanned));
+    ck_assert_int_eq(safetensors_header_parse(json.data, json.len, &arena, &parsed, &fault), ERR_OK);
+    ck_assert_uint_eq(parsed.num_metadata, 65);
+    buf_release(&json);
 }
 END_TEST
 
@@ -361,6 +433,8 @@ int main(void)
     tcase_add_test(tc, test_gradients_carry_a_prefix_and_no_buffers);
     tcase_add_test(tc, test_encode_refuses_bad_metadata);
     tcase_add_test(tc, test_order_and_padding_of_others_is_fine);
+    tcase_add_test(tc, test_plain_headers_need_no_parser);
+    tcase_add_test(tc, test_many_members_take_the_parser);
     tcase_add_test(tc, test_headers_that_are_refused);
     tcase_add_test(tc, test_mismatches_name_the_tensor);
     tcase_add_test(tc, test_sizes_that_do_not_fit);
