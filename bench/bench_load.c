@@ -6,7 +6,9 @@
  * The file holds requests one behind the other, each "HEAD BODY FILL\n" (three sizes in bytes), then the head
  * and the body; FILL zero bytes follow when it is sent. Connection c of n sends requests c, c + n, c + 2 n,
  * ... of the file, and begins anew at its end. With --answers each answer is written out: "REQUEST STATUS
- * SIZE\n", then SIZE bytes of its body; REQUEST is the request's place in the file. */
+ * SIZE\n", then SIZE bytes of its body; REQUEST is the request's place in the file.
+ *
+ * When the time is over, what is in flight is waited for: it counts in all but the rate. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +21,7 @@
 
 #define NUM_STATUSES 600
 #define FOREVER_S    3600.0
+#define DRAIN_S      30.0 /* for what is in flight when the time is over */
 
 struct options {
     int64_t port, connections, sources, times;
@@ -158,17 +161,18 @@ static void print_statuses(const struct run *run)
     (void)printf("}, ");
 }
 
-static void print_result(const struct run *run, const struct load_stats *stats, int64_t start_ns,
-                         int64_t end_ns)
+/* stats: in the end; in_time: when the time was over. */
+static void print_result(const struct run *run, const struct load_stats *stats,
+                         const struct load_stats *in_time, int64_t start_ns, int64_t end_ns)
 {
     static const double quantiles[] = {0.5, 0.9, 0.99, 0.999, 1};
     static const char *const names[] = {"p50_ms", "p90_ms", "p99_ms", "p999_ms", "max_ms"};
     double seconds = (double)(end_ns - start_ns) / 1e9;
     (void)printf("{\"seconds\": %.6f, \"sent\": %" PRIu64 ", \"answered\": %" PRIu64 ", \"rate\": %.1f, ",
-                 seconds, stats->num_sent, stats->num_answered, (double)stats->num_answered / seconds);
+                 seconds, stats->num_sent, stats->num_answered, (double)in_time->num_answered / seconds);
     (void)printf("\"in_flight\": %zu, \"ended\": %" PRIu64 ", \"reopened\": %" PRIu64 ", \"late\": %" PRIu64
                  ", ",
-                 stats->in_flight, stats->num_ended, stats->num_reopened, stats->num_late);
+                 stats->in_flight, stats->num_ended, stats->num_reopened, in_time->num_late);
     print_statuses(run);
     for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++)
         (void)printf("\"%s\": %.4f, ", names[i], (double)histogram_at(&run->latencies, quantiles[i]) / 1e6);
@@ -195,8 +199,10 @@ static void measure(struct run *run)
     int64_t start_ns = mono_ns();
     load_run(l, (int64_t)(o->seconds * 1e9));
     int64_t end_ns = mono_ns();
+    struct load_stats in_time = load_stats(l);
+    (void)load_drain(l, (int64_t)(DRAIN_S * 1e9)); /* what did not come is told as in flight */
     struct load_stats stats = load_stats(l);
-    print_result(run, &stats, start_ns, end_ns);
+    print_result(run, &stats, &in_time, start_ns, end_ns);
     load_free(l);
 }
 
