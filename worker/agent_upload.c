@@ -17,7 +17,7 @@
 #include "worker/agent_impl.h"
 
 #define CALL_TIMEOUT_MS 30000
-/* Answers in a row that the upload is elsewhere than we think. */
+/* Answers that the upload is elsewhere than we think, or no further than before. */
 #define MAX_MOVES 3
 
 struct upload {
@@ -26,8 +26,8 @@ struct upload {
     http_done_fn *done;
     void *ctx;
     char id[ID_SIZE];
-    int64_t offset, began_ns;
-    int num_moves;
+    int64_t offset, furthest, began_ns;
+    int num_moves; /* since it was `furthest` */
 };
 
 static void finish(struct upload *u, enum err e, struct http_response *response, const struct fault *fault)
@@ -87,18 +87,30 @@ static bool has_moved(struct upload *u, enum err e, const struct http_response *
     return true;
 }
 
+/* The piece was taken. A server that says so each time, and of which nothing comes, is not sent to for ever.
+ */
+static bool was_taken(struct upload *u, enum err e, const struct http_response *response)
+{
+    const char *text = http_response_header(response, HEADER_UPLOAD_OFFSET);
+    int64_t offset;
+    if (e || response->status != 204 || !text || str_to_i64(text, &offset) != ERR_OK || offset < 0 ||
+        offset > (int64_t)u->report->size)
+        return false;
+    if (offset > u->furthest) {
+        u->furthest = offset;
+        u->num_moves = 0;
+        u->agent->send_failures = 0;
+    } else if (offset <= u->offset && ++u->num_moves > MAX_MOVES) {
+        return false;
+    }
+    u->offset = offset;
+    return true;
+}
+
 static void on_piece(void *ctx, enum err e, struct http_response *response, const struct fault *fault)
 {
     struct upload *u = ctx;
-    const char *text = http_response_header(response, HEADER_UPLOAD_OFFSET);
-    bool goes_on = false;
-    if (!e && response->status == 204 && text && str_to_i64(text, &u->offset) == ERR_OK) {
-        u->num_moves = 0;
-        u->agent->send_failures = 0;
-        goes_on = u->offset >= 0 && u->offset <= (int64_t)u->report->size;
-    } else if (has_moved(u, e, response)) {
-        goes_on = true;
-    }
+    bool goes_on = was_taken(u, e, response) || has_moved(u, e, response);
     enum err started = goes_on ? send_piece(u) : ERR_OK;
     if (started)
         finish_unsent(u, started, response);

@@ -63,7 +63,8 @@ static enum err named_run(struct named *n, struct store_txn *txn, const struct r
     return e;
 }
 
-/* Those of a round that is closed go with their rows, once the server runs. */
+/* Those of a round that is closed go once the server runs; of one that was taken, and whose round is done
+ * with, only the receipt is left. */
 static enum err named_uploads(struct named *n, struct store_txn *txn)
 {
     struct upload_row *rows;
@@ -71,6 +72,8 @@ static enum err named_uploads(struct named *n, struct store_txn *txn)
     enum err e = store_find(txn, QUERY_UPLOADS, n->arena, 0, &rows, &count, store_any);
     for (size_t i = 0; i < count && !e; i++) {
         struct round_row round;
+        if (!rows[i].blob_id && *rows[i].body_sha256)
+            continue;
         record_init(RECORD_ROUND, &round);
         round.run_id = rows[i].run_id;
         round.n = rows[i].round;

@@ -126,7 +126,8 @@ struct uploads_end {
     struct blob_list garbage; /* what came in pieces and was not taken */
 };
 
-/* The round takes no more answers. */
+/* The round takes no more answers. What was taken stays as a row, for who asks again for the receipt; its
+ * bytes are the update's. */
 static enum err op_uploads_end(struct store_txn *txn, void *arg)
 {
     struct uploads_end *a = arg;
@@ -137,10 +138,15 @@ static enum err op_uploads_end(struct store_txn *txn, void *arg)
     enum err e = store_find(txn, QUERY_UPLOADS_BY_ROUND, w.arena, 0, &rows, &count,
                             store_text(a->what->run_id), store_int(a->what->round));
     for (size_t i = 0; i < count && !e; i++) {
-        if (rows[i].blob_id && !*rows[i].body_sha256)
+        bool was_taken = *rows[i].body_sha256;
+        if (!rows[i].blob_id && was_taken)
+            continue;
+        if (rows[i].blob_id && !was_taken)
             e = list_add(&w, &a->garbage, rows[i].blob_id);
+        rows[i].blob_id = 0;
         if (!e)
-            e = store_remove(txn, RECORD_UPLOAD, &rows[i]);
+            e = was_taken ? store_update(txn, RECORD_UPLOAD, &rows[i])
+                          : store_remove(txn, RECORD_UPLOAD, &rows[i]);
     }
     return e;
 }

@@ -230,6 +230,11 @@ enum err request_body_sha256(struct request *rq, char out[SHA256_HEX_SIZE])
     return str_copy(out, SHA256_HEX_SIZE, rq->sha256);
 }
 
+bool request_body_is_wrong(const struct request *rq)
+{
+    return rq->has_digest && rq->has_sha256 && strcmp(rq->sha256, rq->digest) != 0;
+}
+
 uint64_t request_body_size(const struct request *rq)
 {
     return rq->body_size;

@@ -60,6 +60,8 @@ enum err request_json_parse(struct request *rq, struct fault *fault) MUST_CHECK;
 const char *request_body(const struct request *rq, size_t *out_len);
 /* SHA-256 of the received body in hex; also of an empty one. Of a stream: only in the handler and later. */
 enum err request_body_sha256(struct request *rq, char out[SHA256_HEX_SIZE]) MUST_CHECK;
+/* From a sink's abort: all of the body came, and it is not what Content-Digest promised. */
+bool request_body_is_wrong(const struct request *rq);
 uint64_t request_body_size(const struct request *rq); /* bytes received so far */
 /* The sink that open() gave, and with it the duty to finish and release it. */
 void *request_sink_take(struct request *rq);

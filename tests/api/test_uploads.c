@@ -173,6 +173,35 @@ START_TEST(test_in_pieces)
 }
 END_TEST
 
+/* The last answer is lost, and meanwhile the round closes and the update's bytes are removed. */
+START_TEST(test_the_receipt_outlives_the_round)
+{
+    struct scene s;
+    char id[ID_SIZE];
+    scene_open(&s);
+    int64_t model = lab_blob_bytes(&s.lab);
+    begin(&s, "", "");
+    acknowledged(&s, 0, 100);
+    receipt_is(patch_to(&s, 100, s.file.len), false, id);
+    json_t *other = lab_claim(&s.lab, &s.two);
+    receipt_is(lab_update(&s.lab, &s.two, other, 2), false, (char[ID_SIZE]){0});
+    json_decref(other);
+    json_decref(lab_claim(&s.lab, &s.one)); /* of the next round */
+    lab_await_blob_bytes(&s.lab, 2 * model);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(head(&s), (int64_t)s.file.len);
+        receipt_is(patch_to(&s, 100, s.file.len), true, id);
+        receipt_is(patch_to(&s, s.file.len, s.file.len), true, id);
+        ck_assert_int_eq(received(&s), 2);
+        lab_refused(&s.lab, s.one.token, "DELETE", s.upload, NULL, 409, "conflict", NULL);
+        lab_stop(&s.lab);
+        lab_start(&s.lab);
+    }
+    ck_assert_int_eq(lab_blob_bytes(&s.lab), 2 * model);
+    scene_close(&s);
+}
+END_TEST
+
 START_TEST(test_a_restart_between_pieces)
 {
     struct scene s;
@@ -439,6 +468,7 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {test_in_pieces,
+                                  test_the_receipt_outlives_the_round,
                                   test_a_restart_between_pieces,
                                   test_links_that_break,
                                   test_begins_that_are_refused,

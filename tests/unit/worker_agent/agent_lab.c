@@ -91,7 +91,10 @@ static bool handle(struct stub *s, int fd, const struct stub_request *request)
     if (r->status == RULE_CUT)
         send_weights(lab, fd, request, 1000);
     else if (r->status != RULE_CLOSE)
-        stub_reply(fd, r->status, r->status >= 400 ? "Content-Type: application/problem+json\r\n" : "",
+        stub_reply(fd, r->status,
+                   r->status >= 400   ? "Content-Type: application/problem+json\r\n"
+                   : r->status == 204 ? "Upload-Offset: 0\r\n"
+                                      : "",
                    r->body);
     return r->status != RULE_CLOSE && r->status != RULE_CUT;
 }

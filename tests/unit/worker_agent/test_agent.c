@@ -102,6 +102,27 @@ START_TEST(a_large_update_goes_in_pieces_until_there_is_a_receipt)
 }
 END_TEST
 
+/* A server that takes each piece and keeps nothing: the list is asked again before there are many. */
+START_TEST(an_upload_that_does_not_get_on_begins_anew)
+{
+    struct agent_lab lab;
+    lab_init(&lab);
+    lab.max_request_bytes = 1000;
+    for (int i = 0; i < 2; i++)
+        lab_rule(&lab, "POST " UPLOADS "?attempt=1 ", 201, UPLOAD_MADE);
+    for (int i = 0; i < 4; i++)
+        lab_rule(&lab, "PATCH " UPLOADS "/" UPLOAD_ID, 204, "");
+    lab_tasks(&lab, "001");
+    lab_start(&lab);
+    (void)lab_wait(&lab, "POST " UPLOADS, 1);
+    ck_assert_int_eq(lab_count(&lab, "PATCH "), 4);
+    ck_assert_int_eq(lab_stop(&lab), ERR_OK);
+    ck_assert_uint_eq(lab_reports_on_disk(&lab), 0);
+    ck_assert_int_eq(lab_count(&lab, "PATCH "), 5);
+    lab_release(&lab);
+}
+END_TEST
+
 START_TEST(a_large_update_that_is_refused_is_reported_as_a_failure)
 {
     struct agent_lab lab;
@@ -429,6 +450,7 @@ int main(void)
                                   claims_say_what_is_held,
                                   an_update_is_sent_again_until_there_is_a_receipt,
                                   a_large_update_goes_in_pieces_until_there_is_a_receipt,
+                                  an_upload_that_does_not_get_on_begins_anew,
                                   a_large_update_that_is_refused_is_reported_as_a_failure,
                                   a_refused_update_is_reported_as_a_failure,
                                   a_page_from_on_the_way_ends_nothing,
