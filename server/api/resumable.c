@@ -37,13 +37,13 @@ enum err upload_offset(struct api *api, const struct upload_row *row, int64_t *o
         *out = row->size_bytes;
         return ERR_OK;
     }
-    if (running_upload_began_at(api->uploads, row->id, out))
+    if (running_upload_began_at(api->uploads, row->blob_id, out))
         return ERR_OK;
     enum err e = api->blobs->ops->size(api->blobs, row->blob_id, out);
     if (e != ERR_NOT_FOUND)
         return api_failure(fault, e);
     struct running_upload *u;
-    e = running_upload_begin(api->uploads, row->id, row->blob_id, &u, out);
+    e = running_upload_begin(api->uploads, row->blob_id, &u, out);
     if (e == ERR_OK)
         e = running_upload_end(u, false, out);
     return e == ERR_NOT_FOUND ? dropped(row, fault) : api_failure(fault, e);
@@ -300,7 +300,7 @@ enum err api_upload_get(void *ctx, struct request *rq, struct fault *fault)
         return e;
     bool may_write = api_caller(rq)->role & (ROLE_ADMIN | ROLE_WORKER);
     if (may_write && str_eq(request_method(rq), "HEAD"))
-        running_upload_take(api->uploads, s->row.id);
+        running_upload_take(api->uploads, s->row.blob_id);
     return api_write(api, rq, &s->pending, op_upload_touch, &s->op, &s->op.base, looked);
 }
 

@@ -83,7 +83,7 @@ static enum err take_hold(struct part *p, int64_t *out_offset, struct fault *fau
 {
     struct api *api = p->api;
     if (!*p->row.body_sha256 && api->blobs->ops->size(api->blobs, p->row.blob_id, out_offset) != ERR_OK) {
-        enum err e = running_upload_begin(api->uploads, p->row.id, p->row.blob_id, &p->running, out_offset);
+        enum err e = running_upload_begin(api->uploads, p->row.blob_id, &p->running, out_offset);
         if (e == ERR_NOT_FOUND)
             return fault_set(
                 fault, e, NULL,

@@ -3,24 +3,22 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include "common/base/log.h"
-#include "common/base/str.h"
+#include "server/store/idmap.h"
 
-/* `put` is NULL once another request took the upload. Its lock is held while bytes are written, which may
- * take as long as the disk does. */
+/* `put` is NULL once another request took the upload. */
 struct running_upload {
     struct running_uploads *owner;
-    struct running_upload *next;
-    char id[ID_SIZE];
-    size_t num_users;     /* under the list's lock */
-    pthread_mutex_t lock; /* over what follows; who begins holds it until it knows */
+    int64_t blob_id;
+    size_t num_users;     /* under the table's lock */
+    pthread_mutex_t lock; /* over what follows; who begins holds it until the store has found the upload */
     int64_t began_at;
     struct blob_put *put;
 };
 
 struct running_uploads {
     struct blobs *blobs;
-    pthread_mutex_t lock; /* over the list; taken before, or without, an upload's own */
-    struct running_upload *first;
+    pthread_mutex_t lock; /* over the table; taken before, or without, an upload's own */
+    struct idmap running;
 };
 
 enum err running_uploads_new(struct blobs *blobs, struct running_uploads **out)
@@ -41,8 +39,9 @@ void running_uploads_free(struct running_uploads *r)
 {
     if (!r)
         return;
-    if (r->first)
-        bug("the server ends while the upload %s runs", r->first->id);
+    if (r->running.count)
+        bug("the server ends while %zu uploads run", r->running.count);
+    idmap_release(&r->running);
     (void)pthread_mutex_destroy(&r->lock);
     free(r);
 }
@@ -63,38 +62,27 @@ static void leave(struct running_upload *u)
         upload_free(u);
 }
 
-static struct running_upload **place_of(struct running_uploads *r, const char *id)
-{
-    struct running_upload **link = &r->first;
-    while (*link && !str_eq((*link)->id, id))
-        link = &(*link)->next;
-    return link;
-}
-
-/* The one with this id, which is replaced by `by` (may be NULL); the caller leaves it. */
-static struct running_upload *replace(struct running_uploads *r, const char *id, struct running_upload *by)
+/* The one of this blob, which is replaced by `by` (NULL: by none); the caller leaves it. */
+static enum err replace(struct running_uploads *r, int64_t blob_id, struct running_upload *by,
+                        struct running_upload **out)
 {
     (void)pthread_mutex_lock(&r->lock);
-    struct running_upload **link = place_of(r, id), *u = *link;
-    if (u) {
-        *link = u->next;
-        u->num_users++;
-    }
-    if (by) {
-        by->next = r->first;
-        r->first = by;
-    }
+    enum err e = by ? idmap_reserve(&r->running) : ERR_OK;
+    *out = e == ERR_OK ? idmap_remove(&r->running, blob_id) : NULL;
+    if (*out)
+        (*out)->num_users++;
+    if (e == ERR_OK && by)
+        idmap_set(&r->running, blob_id, by);
     (void)pthread_mutex_unlock(&r->lock);
-    return u;
+    return e;
 }
 
 static void forget(struct running_upload *u)
 {
     struct running_uploads *r = u->owner;
     (void)pthread_mutex_lock(&r->lock);
-    struct running_upload **link = place_of(r, u->id);
-    if (*link == u) /* and not one that took its place */
-        *link = u->next;
+    if (idmap_get(&r->running, u->blob_id) == u) /* and not one that took its place */
+        (void)idmap_remove(&r->running, u->blob_id);
     (void)pthread_mutex_unlock(&r->lock);
 }
 
@@ -109,42 +97,54 @@ static enum err pause_put(struct running_upload *u, int64_t *out_offset)
 static void take_from(struct running_upload *u)
 {
     int64_t offset = 0;
-    if (!u)
-        return;
     (void)pthread_mutex_lock(&u->lock);
     enum err e = pause_put(u, &offset);
     (void)pthread_mutex_unlock(&u->lock);
     if (e == ERR_OK)
-        log_info("api", "upload %s: another request goes on with it, at %lld", u->id, (long long)offset);
+        log_info("api", "the upload in blob %lld: another request goes on with it, at %lld",
+                 (long long)u->blob_id, (long long)offset);
     leave(u);
 }
 
-void running_upload_take(struct running_uploads *r, const char *id)
+void running_upload_take(struct running_uploads *r, int64_t blob_id)
 {
-    struct running_upload *u = replace(r, id, NULL);
-    if (u)
+    struct running_upload *u;
+    if (replace(r, blob_id, NULL, &u) == ERR_OK && u)
         take_from(u);
 }
 
-enum err running_upload_begin(struct running_uploads *r, const char *id, int64_t blob_id,
-                              struct running_upload **out, int64_t *out_offset)
+/* With its lock held. */
+static enum err begin(struct running_upload *u, int64_t *out_offset)
 {
-    struct running_upload *u = calloc(1, sizeof *u);
+    struct running_uploads *r = u->owner;
+    struct running_upload *former;
+    enum err e = replace(r, u->blob_id, u, &former);
+    if (e != ERR_OK)
+        return e;
+    if (former)
+        take_from(former);
+    e = r->blobs->ops->put_resume(r->blobs, u->blob_id, &u->put, out_offset);
+    u->began_at = e == ERR_OK ? *out_offset : 0;
+    return e;
+}
+
+enum err running_upload_begin(struct running_uploads *r, int64_t blob_id, struct running_upload **out,
+                              int64_t *out_offset)
+{
+    struct running_upload *u = blob_id > 0 ? calloc(1, sizeof *u) : NULL;
+    if (blob_id <= 0)
+        return ERR_NOT_FOUND;
     if (!u)
         return ERR_NO_MEMORY;
     u->owner = r;
     u->num_users = 1;
-    if (str_copy(u->id, sizeof u->id, id) != ERR_OK || pthread_mutex_init(&u->lock, NULL) != 0) {
+    u->blob_id = blob_id;
+    if (pthread_mutex_init(&u->lock, NULL) != 0) {
         free(u);
         return ERR_NO_MEMORY;
     }
     (void)pthread_mutex_lock(&u->lock);
-    struct running_upload *former = replace(r, id, u);
-    if (former)
-        take_from(former);
-    enum err e = r->blobs->ops->put_resume(r->blobs, blob_id, &u->put, out_offset);
-    if (e == ERR_OK)
-        u->began_at = *out_offset;
+    enum err e = begin(u, out_offset);
     (void)pthread_mutex_unlock(&u->lock);
     if (e == ERR_OK) {
         *out = u;
@@ -189,10 +189,10 @@ enum err running_upload_end(struct running_upload *u, bool is_whole, int64_t *ou
     return e;
 }
 
-bool running_upload_began_at(struct running_uploads *r, const char *id, int64_t *out_offset)
+bool running_upload_began_at(struct running_uploads *r, int64_t blob_id, int64_t *out_offset)
 {
     (void)pthread_mutex_lock(&r->lock);
-    struct running_upload *u = *place_of(r, id);
+    struct running_upload *u = idmap_get(&r->running, blob_id);
     if (u)
         u->num_users++;
     (void)pthread_mutex_unlock(&r->lock);
