@@ -125,6 +125,9 @@ const struct command commands[] = {
               "devices, or runs, trained at the same time (default: one per CPU); changes no bit of "
               "the result",
               .min = 1, .max = 1024),
+          OPT("device", OPTION_STRING, device, "NAME",
+              "what trains: cpu, opencl, opencl:N as `fedlane doctor` lists them, or auto (default: cpu)",
+              .env = NULL),
           OPT("out", OPTION_STRING, out_dir, "DIR",
               "write metrics.csv, model.safetensors and run.json there; of several runs in a folder "
               "for each, with tables and plots over all; the same command again goes on",

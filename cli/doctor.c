@@ -134,6 +134,50 @@ static void check_disk(struct visit *v)
         json_sprintf("%.1f GiB free in this folder", free_bytes / (double)GIB));
 }
 
+enum { SMALL_SIDE = 256, LARGE_SIDE = 1024 };
+#define LARGE_WHERE_S 0.004 /* where the small product takes less, it says little */
+
+/* Seconds for a product of two side x side matrices: the median of five, after one that warms up. NaN where
+ * it cannot be measured. */
+static double time_product(struct compute *c, size_t side)
+{
+    enum { TIMES = 5 };
+    const size_t bytes = compute_matrix_bytes(side, side);
+    struct compute_buffer *b = NULL;
+    double seconds[TIMES];
+    if (compute_alloc(c, 3 * bytes + compute_matrix_bytes(1, side), &b))
+        return (double)NAN;
+    const struct compute_slice x = {b, 0}, w = {b, bytes}, z = {b, 2 * bytes}, bias = {b, 3 * bytes};
+    enum err e = ERR_OK;
+    for (int i = -1; i < TIMES && !e; i++) {
+        int64_t start_ns = mono_ns();
+        e = compute_dense_forward(c, side, side, side, x, w, bias, z);
+        if (!e)
+            e = compute_wait(c);
+        double took = (double)(mono_ns() - start_ns) / 1e9;
+        int j = i;
+        for (; j > 0 && seconds[j - 1] > took; j--)
+            seconds[j] = seconds[j - 1];
+        if (i >= 0)
+            seconds[j] = took;
+    }
+    compute_free(c, b);
+    return e ? (double)NAN : seconds[TIMES / 2];
+}
+
+/* What computes, and how fast. */
+static json_t *describe_compute(struct compute *c)
+{
+    size_t side = SMALL_SIDE;
+    double seconds = time_product(c, side);
+    if (seconds < LARGE_WHERE_S)
+        seconds = time_product(c, side = LARGE_SIDE);
+    if (isnan(seconds))
+        return json_sprintf("%s; a product of %zu x %zu does not work", compute_description(c), side, side);
+    return json_sprintf("%s; %.3g GFLOP/s in a product of %zu x %zu", compute_description(c),
+                        2 * pow((double)side, 3) / seconds / 1e9, side, side);
+}
+
 static void check_compute(struct visit *v)
 {
     struct compute *compute = NULL;
@@ -141,8 +185,31 @@ static void check_compute(struct visit *v)
     if (e)
         bad(v, "kernels", e);
     else
-        add(v, "kernels", FINE, json_string(compute_description(compute)));
+        add(v, "kernels", FINE, describe_compute(compute));
     compute_close(compute);
+}
+
+/* One row for each OpenCL device, with what it makes of a matrix product. */
+static void check_opencl(struct visit *v)
+{
+    size_t count = 0;
+    if (compute_num_opencl_devices(&count, &v->cli->fault)) {
+        add(v, "opencl", FINE, json_sprintf("training uses the processor: %s", v->cli->fault.detail));
+        v->cli->fault = FAULT_NONE;
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        char name[32];
+        struct compute *c = NULL;
+        (void)snprintf(name, sizeof name, "opencl:%zu", i);
+        enum err e = compute_open(name, &c, &v->cli->fault);
+        if (e)
+            add(v, name, WARNING, json_string(v->cli->fault.detail));
+        else
+            add(v, name, FINE, describe_compute(c));
+        v->cli->fault = FAULT_NONE;
+        compute_close(c);
+    }
 }
 
 static void check_gnuplot(struct visit *v)
@@ -165,6 +232,7 @@ enum err cmd_doctor(struct cli *cli)
     }
     check_disk(&v);
     check_compute(&v);
+    check_opencl(&v);
     check_gnuplot(&v);
     enum err e = print_items(cli, columns, sizeof columns / sizeof *columns, v.rows);
     json_decref(v.rows);

@@ -7,6 +7,7 @@
 #include "common/base/config.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
+#include "common/compute/compute.h"
 #include "common/json/json_spec.h"
 #include "worker/agent.h"
 #include "worker/device_list.h"
@@ -22,7 +23,7 @@ enum exit_code { EXIT_STOPPED = 0, EXIT_LOCAL = 1, EXIT_REFUSED = 2, EXIT_USAGE 
 
 struct options {
     const char *server, *enroll_token_file, *data, *devices, *state_dir, *name, *log_level, *log_format,
-        *ca_file, *cert_file, *key_file;
+        *device, *ca_file, *cert_file, *key_file;
     int64_t threads, max_request;
     double slowdown;
     bool no_label_counts, help, version;
@@ -47,6 +48,11 @@ static const struct option_row rows[] = {
         "where the worker keeps who it is and what is not sent yet", .env = NULL),
     ROW("threads", OPTION_INT, threads, "N", "devices trained at the same time (default: 1)", .min = 1,
         .max = 1024),
+    ROW("device", OPTION_STRING, device, "NAME",
+        "what trains: cpu, opencl (a GPU, if there is one), opencl:N as `fedlane doctor` lists them, or auto "
+        "(a GPU "
+        "that works, else the cpu) (default: cpu)",
+        .env = NULL),
     ROW("slowdown", OPTION_DOUBLE, slowdown, "FACTOR",
         "play a machine that is slower by this factor (default: 1)", .min = 1, .max = 1e6),
     ROW("name", OPTION_STRING, name, "NAME", "what the server calls this worker (default: the host's name)",
@@ -168,7 +174,9 @@ struct parts {
 
 static enum err make_parts(const struct options *o, struct parts *p, struct fault *fault)
 {
-    enum err e = state_dir_open(o->state_dir, &p->state, fault);
+    enum err e = o->device ? compute_choose(o->device, fault) : ERR_OK;
+    if (!e)
+        e = state_dir_open(o->state_dir, &p->state, fault);
     if (!e)
         e = load_data(o->data, &p->data, fault);
     if (!e)

@@ -11,6 +11,7 @@
 #include "cli/table.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
+#include "common/compute/compute.h"
 
 struct simulation {
     struct cli *cli;
@@ -149,7 +150,9 @@ enum err cmd_simulate(struct cli *cli)
     json_t *spec = NULL;
     int threads = cli->options.threads ? (int)cli->options.threads : default_threads();
     log_init(LOG_WARNING, LOG_TEXT);
-    enum err e = spec_file_load(cli->words[0], &cli->options.set, &spec, &cli->fault);
+    enum err e = cli->options.device ? compute_choose(cli->options.device, &cli->fault) : ERR_OK;
+    if (!e)
+        e = spec_file_load(cli->words[0], &cli->options.set, &spec, &cli->fault);
     if (!e && (cli->options.seeds || cli->options.sweep.count > 0)) {
         e = sweep_simulate(cli, spec, threads);
     } else if (!e) {

@@ -3,13 +3,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/base/log.h"
 #include "common/compute/compute_impl.h"
 
 #ifdef FEDLANE_FLOAT64
 static const struct compute_backend *const backends[] = {&compute_reference};
 static const char default_name[] = "reference";
 #else
-static const struct compute_backend *const backends[] = {&compute_reference, &compute_openblas};
+static const struct compute_backend *const backends[] = {&compute_reference, &compute_openblas,
+                                                         &compute_opencl};
 static const char default_name[] = "openblas";
 #endif
 #define NUM_BACKENDS (sizeof backends / sizeof *backends)
@@ -24,17 +26,25 @@ struct compute {
     size_t stage_bytes;
 };
 
+static char chosen[64]; /* compute_choose's */
+
 enum err compute_open(const char *name, struct compute **out, struct fault *fault)
 {
     char known[128] = "";
     size_t used = 0;
+    const char *device = NULL;
     if (!name)
-        name = getenv("FEDLANE_COMPUTE");
+        name = chosen[0] ? chosen : getenv("FEDLANE_COMPUTE");
     if (!name || name[0] == '\0')
         name = default_name;
+    if (strcmp(name, "cpu") == 0)
+        name = default_name;
+    size_t length = strcspn(name, ":");
+    if (name[length] == ':')
+        device = name + length + 1;
     for (size_t i = 0; i < NUM_BACKENDS; i++) {
-        if (strcmp(name, backends[i]->name) == 0)
-            return compute_open_backend(backends[i], out, fault);
+        if (strlen(backends[i]->name) == length && strncmp(name, backends[i]->name, length) == 0)
+            return compute_open_backend(backends[i], device, out, fault);
         int n = snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", backends[i]->name);
         used += (size_t)n;
     }
@@ -42,14 +52,55 @@ enum err compute_open(const char *name, struct compute **out, struct fault *faul
                      "no compute backend \"%.40s\" in this build; there are: %s", name, known);
 }
 
-enum err compute_open_backend(const struct compute_backend *backend, struct compute **out,
+static enum err try_to_open(const char *name, struct fault *fault)
+{
+    struct compute *c = NULL;
+    enum err err = compute_open(name, &c, fault);
+    if (!err && c)
+        log_info("compute", "training on %s", compute_description(c));
+    compute_close(c);
+    return err;
+}
+
+static enum err choose(const char *name)
+{
+    (void)snprintf(chosen, sizeof chosen, "%s", name);
+    return ERR_OK;
+}
+
+enum err compute_choose(const char *name, struct fault *fault)
+{
+    struct fault why = FAULT_NONE;
+    if (strcmp(name, "auto") == 0) {
+        name = "opencl:gpu";
+        if (!try_to_open(name, &why))
+            return choose(name);
+        log_warning("compute", "training on the cpu: %s", why.detail);
+        name = "cpu";
+    }
+    if (!try_to_open(name, &why))
+        return choose(name);
+    return fault_set(fault, why.err == ERR_NO_MEMORY ? ERR_NO_MEMORY : ERR_USAGE, "device", "--device: %s",
+                     why.detail);
+}
+
+/* The processor's backends have one device. */
+enum err compute_refuse_device(const char *name, const char *device, struct fault *fault)
+{
+    if (!device)
+        return ERR_OK;
+    return fault_set(fault, ERR_INVALID_FIELD, NULL, "%s:%.40s: %s has no devices to choose from", name,
+                     device, name);
+}
+
+enum err compute_open_backend(const struct compute_backend *backend, const char *device, struct compute **out,
                               struct fault *fault)
 {
     struct compute *c = calloc(1, sizeof *c);
     if (!c)
         return fault_set(fault, ERR_NO_MEMORY, NULL, "out of memory for the %s backend", backend->name);
     c->backend = backend;
-    enum err err = backend->open(&c->state, fault);
+    enum err err = backend->open(device, &c->state, fault);
     if (err) {
         free(c);
         return err;

@@ -42,10 +42,18 @@ static inline size_t compute_matrix_bytes(size_t rows, size_t width)
     return rows * compute_stride(width) * sizeof(real);
 }
 
-/* "reference" or "openblas"; NULL takes the environment's FEDLANE_COMPUTE, else "openblas". ERR_INVALID_FIELD
- * for a name that is not there, listing those that are; ERR_UNAVAILABLE where the machine lacks what it
- * needs. */
+/* "reference", "openblas" (also "cpu"), or "opencl", where "opencl:1" is that device of those that `fedlane
+ * doctor` lists and "opencl" the first GPU. NULL takes the environment's FEDLANE_COMPUTE, else "openblas".
+ * ERR_INVALID_FIELD for a name that is not there, listing those that are; ERR_UNAVAILABLE where the machine
+ * lacks what it needs. */
 enum err compute_open(const char *name, struct compute **out, struct fault *fault) MUST_CHECK;
+/* What NULL means from now on, in place of FEDLANE_COMPUTE: one of the names above, "cpu" (openblas), or
+ * "auto", which is opencl where there is a GPU on which the kernels build, else the cpu, with a warning that
+ * says why. Opens it once, so that a machine that lacks it shows before any training: ERR_USAGE. Before the
+ * first thread opens. */
+enum err compute_choose(const char *name, struct fault *fault) MUST_CHECK;
+/* How many there are, from opencl:0 on. ERR_UNAVAILABLE: none, and what would have to be installed. */
+enum err compute_num_opencl_devices(size_t *out, struct fault *fault) MUST_CHECK;
 void compute_close(struct compute *c); /* all its buffers freed before */
 const char *compute_name(const struct compute *c);
 const char *compute_description(

@@ -13,7 +13,8 @@ struct compute_buffer {
 /* All functions are called by one thread at a time for one state. `describe` and `wait` may be NULL. */
 struct compute_backend {
     const char *name;
-    enum err (*open)(void **out_state, struct fault *fault) MUST_CHECK;
+    /* device: what stands behind the colon of "opencl:0", NULL where there is none. */
+    enum err (*open)(const char *device, void **out_state, struct fault *fault) MUST_CHECK;
     void (*close)(void *state);
     const char *(*describe)(void *state);
     /* Fills memory and host of a buffer whose bytes (> 0) are set; contents zero. */
@@ -28,11 +29,14 @@ struct compute_backend {
     enum err (*wait)(void *state) MUST_CHECK;
 };
 
-extern const struct compute_backend compute_reference, compute_openblas;
+extern const struct compute_backend compute_reference, compute_openblas, compute_opencl;
 
 /* Opens a backend that is in no registry: for tests and for programs that bring their own. */
-enum err compute_open_backend(const struct compute_backend *backend, struct compute **out,
+enum err compute_open_backend(const struct compute_backend *backend, const char *device, struct compute **out,
                               struct fault *fault) MUST_CHECK;
+
+/* For backends that have one device: refuses the name of another. */
+enum err compute_refuse_device(const char *name, const char *device, struct fault *fault) MUST_CHECK;
 
 enum compute_mode { COMPUTE_NO_ARG, COMPUTE_IN, COMPUTE_OUT, COMPUTE_IN_OUT };
 struct compute_operand {

@@ -5,6 +5,10 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/compute_impl.h \
 	common/compute/compute_ops.c \
 	common/compute/host_memory.c \
+	common/compute/opencl/cl_device.c common/compute/opencl/cl_device.h \
+	common/compute/opencl/cl_library.c common/compute/opencl/cl_library.h \
+	common/compute/opencl/opencl.c common/compute/opencl/opencl.h \
+	common/compute/opencl/opencl_run.c \
 	common/compute/openblas/kernels.c common/compute/openblas/kernels.h \
 	common/compute/openblas/kernels_avx2.c \
 	common/compute/openblas/kernels_avx512.c \
@@ -28,6 +32,14 @@ libfedlane_nn_a_SOURCES = \
 	common/nn/relu.c \
 	common/nn/sgd.h
 libfedlane_nn_a_CFLAGS = $(AM_CFLAGS) $(OPENBLAS_CFLAGS)
+
+# The kernels travel as text in the program; the device's own compiler builds them.
+nodist_libfedlane_nn_a_SOURCES = common/compute/opencl/opencl_sources.c
+common/compute/opencl/opencl_sources.c: build-aux/embed Makefile common/compute/opencl/kernels.cl
+	$(AM_V_GEN)$(MKDIR_P) common/compute/opencl && $(srcdir)/build-aux/embed opencl_sources \
+	$(srcdir)/common/compute/opencl kernels.cl >$@.tmp && mv $@.tmp $@
+CLEANFILES += common/compute/opencl/opencl_sources.c
+EXTRA_DIST += common/compute/opencl/kernels.cl
 
 # The worker's trainer, which `fedlane simulate` uses too.
 libfedlane_trainer_a_SOURCES = worker/trainer.h worker/trainer_local.c

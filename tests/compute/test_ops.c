@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 #include "common/base/rng.h"
 #include "tests/support/elsewhere.h"
 #include "tests/support/unit.h"
@@ -199,17 +200,12 @@ static void ck_dense_and_softmax(struct compute *c, struct compute *reference, s
     ck_op(c, reference, step);
 }
 
-static void ck_backend(struct compute *c)
+/* Every part-th of the small shapes. */
+static void ck_backend_in_part(struct compute *c, size_t part)
 {
     static const size_t lengths[] = {0, 1, 3, 8, 31, 1000, 4099};
     struct compute *reference = NULL;
     ck_assert_int_eq(compute_open("reference", &reference, NULL), ERR_OK);
-    /* Every tile and every edge of one: all pairs of rows and outputs, some of them in the short form. */
-#ifdef FEDLANE_SANITIZED
-    const size_t part = unit_is_full() ? 3 : 17;
-#else
-    const size_t part = unit_is_full() ? 1 : 5;
-#endif
     for (size_t rows = 0; rows <= 40; rows++) {
         for (size_t outputs = rows % part; outputs <= 40; outputs += part)
             ck_dense_and_softmax(c, reference, rows, (19 * rows + 7 * outputs) % 83, outputs);
@@ -229,6 +225,16 @@ static void ck_backend(struct compute *c)
     }
     compute_close(reference);
     compute_close(c);
+}
+
+/* Every tile and every edge of one: all pairs of rows and outputs, some of them in the short form. */
+static void ck_backend(struct compute *c)
+{
+#ifdef FEDLANE_SANITIZED
+    ck_backend_in_part(c, unit_is_full() ? 3 : 17);
+#else
+    ck_backend_in_part(c, unit_is_full() ? 1 : 5);
+#endif
 }
 
 START_TEST(test_openblas)
@@ -260,10 +266,30 @@ START_TEST(test_avx2_kernels)
 }
 END_TEST
 
+/* PoCL is an OpenCL device on the CPU (./dev deps check installs it); another one that is here serves as well. The
+ * thread sanitizer does not see into its threads, and a leak checker falls over them, hence the end. */
+START_TEST(test_opencl)
+{
+    struct compute *c = NULL;
+    struct fault fault = FAULT_NONE;
+    if (FAULT_STRIDE > 1)
+        _exit(EXIT_SUCCESS);
+    enum err err = compute_open("opencl", &c, &fault);
+    if (err == ERR_UNAVAILABLE && !getenv("CI")) {
+        (void)fprintf(stderr, "test_opencl: not run: %s\n", fault.detail);
+        _exit(EXIT_SUCCESS);
+    }
+    ck_assert_msg(!err, "%s", fault.detail);
+    ck_assert_ptr_nonnull(strstr(compute_description(c), "opencl:"));
+    ck_backend_in_part(c, unit_is_full() ? 5 : 37); /* a kernel's start takes longer than a small operation */
+    _exit(EXIT_SUCCESS);
+}
+END_TEST
+
 START_TEST(test_memory_elsewhere)
 {
     struct compute *c = NULL;
-    ck_assert_int_eq(compute_open_backend(&elsewhere_backend, &c, NULL), ERR_OK);
+    ck_assert_int_eq(compute_open_backend(&elsewhere_backend, NULL, &c, NULL), ERR_OK);
     ck_assert_str_eq(compute_name(c), "elsewhere");
     struct compute_op forward = make_op(COMPUTE_DENSE_FORWARD, 1, 1, 1), dot = make_op(COMPUTE_DOT, 1, 0, 0);
     ck_assert(compute_supports(c, &forward));
@@ -277,7 +303,9 @@ START_TEST(test_names)
     struct compute *c = NULL;
     struct fault fault = FAULT_NONE;
     ck_assert_int_eq(compute_open("abacus", &c, &fault), ERR_INVALID_FIELD);
-    ck_assert_ptr_nonnull(strstr(fault.detail, "reference, openblas"));
+    ck_assert_ptr_nonnull(strstr(fault.detail, "reference, openblas, opencl"));
+    ck_assert_int_eq(compute_open("openblas:0", &c, &fault), ERR_INVALID_FIELD);
+    ck_assert_int_eq(compute_open("openbla", &c, &fault), ERR_INVALID_FIELD);
     ck_assert_int_eq(setenv("FEDLANE_COMPUTE", "reference", 1), 0);
     ck_assert_int_eq(compute_open(NULL, &c, NULL), ERR_OK);
     ck_assert_str_eq(compute_name(c), "reference");
@@ -472,6 +500,7 @@ int main(void)
     tcase_add_test(tc, test_openblas);
     tcase_add_test(tc, test_baseline_kernels);
     tcase_add_test(tc, test_avx2_kernels);
+    tcase_add_exit_test(tc, test_opencl, EXIT_SUCCESS);
     tcase_add_test(tc, test_memory_elsewhere);
     tcase_add_test(tc, test_names);
     tcase_add_test(tc, test_buffers_are_counted_and_zero);

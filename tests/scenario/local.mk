@@ -24,6 +24,7 @@ scenario_tests = \
 	tests/scenario/test_bad_input.py \
 	tests/scenario/test_limits.py \
 	tests/scenario/test_numpy.py \
+	tests/scenario/test_opencl.py \
 	tests/scenario/test_python_safetensors.py \
 	tests/scenario/test_own_data.py \
 	tests/scenario/test_readme.py \

@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum err elsewhere_open(void **out_state, struct fault *fault)
+static enum err elsewhere_open(const char *device, void **out_state, struct fault *fault)
 {
+    (void)device;
     (void)fault;
     *out_state = NULL;
     return ERR_OK;

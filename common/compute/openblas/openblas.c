@@ -26,12 +26,13 @@ static void set_up(void)
     log_info("compute", "%s", description);
 }
 
-static enum err blas_open(void **out_state, struct fault *fault)
+static enum err blas_open(const char *device, void **out_state, struct fault *fault)
 {
-    (void)fault;
-    (void)pthread_once(&once, set_up);
     *out_state = NULL;
-    return ERR_OK;
+    enum err err = compute_refuse_device("openblas", device, fault);
+    if (!err)
+        (void)pthread_once(&once, set_up);
+    return err;
 }
 
 static void blas_close(void *state)

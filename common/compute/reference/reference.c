@@ -37,11 +37,10 @@ void compute_reference_run(const struct compute_op *op)
     operations[op->kind](op);
 }
 
-static enum err reference_open(void **out_state, struct fault *fault)
+static enum err reference_open(const char *device, void **out_state, struct fault *fault)
 {
-    (void)fault;
     *out_state = NULL;
-    return ERR_OK;
+    return compute_refuse_device("reference", device, fault);
 }
 
 static void reference_close(void *state)

@@ -270,7 +270,7 @@ START_TEST(test_memory_elsewhere_trains_the_same)
 {
     struct compute *c = NULL;
     struct bed near = open_bed(_i, "reference");
-    ck_assert_int_eq(compute_open_backend(&elsewhere_backend, &c, NULL), ERR_OK);
+    ck_assert_int_eq(compute_open_backend(&elsewhere_backend, NULL, &c, NULL), ERR_OK);
     struct bed far = make_bed(make_arch(_i, false), c);
     float *a = calloc(near.n, sizeof *a), *b = calloc(near.n, sizeof *b);
     train(&near, a);
