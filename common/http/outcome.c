@@ -96,9 +96,12 @@ static enum err outcome_of_tls(struct http_call *call, CURLcode rc)
         strstr(text, "unexpected eof"))
         return fault_set(
             &call->fault, ERR_NETWORK, NULL,
-            "no TLS at %.200s: %.120s; if the server has no certificate, its address starts with http://",
-            c->base_url, text);
-    if (strstr(text, "subject name"))
+            "no TLS at %.200s: %.120s; if the server has no certificate, its address starts with http://, "
+            "and this works: curl http%.80s/healthz",
+            c->base_url, text, c->base_url + strlen("https"));
+    if (strstr(text, "expired") || strstr(text, "not yet valid"))
+        advice = "have the server's certificate renewed, and see that this machine's clock is right";
+    else if (strstr(text, "subject name"))
         advice = "use a name that stands in the server's certificate, or have one made for this name";
     else if (is_ours)
         advice = "show a certificate that the server's operator has had signed, with its own key";
@@ -111,6 +114,11 @@ static enum err outcome_of_tls(struct http_call *call, CURLcode rc)
 static enum err outcome_of_curl(struct http_call *call, CURLcode rc)
 {
     const char *text = call->curl_text[0] ? call->curl_text : curl_easy_strerror(rc);
+    const char *base = call->client->base_url;
+    bool is_plain = str_has_prefix(base, "http://");
+    char options[300] = "";
+    if (is_plain)
+        curl_options(call->client, false, options, sizeof options);
     switch ((int)rc) {
     case CURLE_OUT_OF_MEMORY:
         return fault_set(&call->fault, ERR_NO_MEMORY, NULL, "%s %.200s: not enough memory",
@@ -129,18 +137,22 @@ static enum err outcome_of_curl(struct http_call *call, CURLcode rc)
         return outcome_of_tls(call, rc);
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY:
-        return fault_set(
-            &call->fault, ERR_NETWORK, NULL,
-            "%.200s does not speak HTTP: %.120s; if the server has a certificate, its address starts "
-            "with https://",
-            call->client->base_url, text);
+        if (is_plain)
+            return fault_set(
+                &call->fault, ERR_NETWORK, NULL,
+                "%.200s does not speak HTTP: %.120s; if the server has a certificate, its address "
+                "starts with https://, and this works: curl %s https%.80s/healthz",
+                base, text, options, base + strlen("http"));
+        return fault_set(&call->fault, ERR_NETWORK, NULL,
+                         "%.200s does not speak HTTP: %.120s; check address and port", base, text);
     case CURLE_GOT_NOTHING:
-        if (str_has_prefix(call->client->base_url, "http://"))
+        if (is_plain)
             return fault_set(
                 &call->fault, ERR_NETWORK, NULL,
                 "%s %.200s: the connection was closed without a reply; check that the server still "
-                "runs; if it has a certificate, its address starts with https://",
-                call->request.method, call->url);
+                "runs; if it has a certificate, its address starts with https://, and this works: curl %s "
+                "https%.80s/healthz",
+                call->request.method, call->url, options, base + strlen("http"));
         /* fall through */
     default:
         return fault_set(&call->fault, ERR_NETWORK, NULL,

@@ -248,6 +248,31 @@ START_TEST(test_presence_over_http)
 }
 END_TEST
 
+/* No connection and no heartbeat while it trains: it is only thought to be away. */
+START_TEST(test_half_an_hour_without_a_word)
+{
+    struct lab lab;
+    char run[ID_SIZE];
+    lab_open(&lab);
+    struct lab_device d = lab_device(&lab, 0);
+    lab_run(&lab, 1, 1, ",\"reporting\":{\"deadline_s\":3600}", run);
+    json_t *task = lab_claim(&lab, &d);
+    lab_clock_add(1800000);
+    json_t *device = lab_ok(&lab, lab.viewer, "GET", path_of("/api/v1/devices/%s", d.id), NULL);
+    ck_assert_str_eq(text_at(device, "status"), "offline");
+    json_decref(device);
+    struct http_answer a = lab_update(&lab, &d, task, 2);
+    json_t *receipt = answer_json(&a, 200);
+    ck_assert(json_is_true(json_at(receipt, "accepted")));
+    json_decref(receipt);
+    device = lab_ok(&lab, lab.viewer, "GET", path_of("/api/v1/devices/%s", d.id), NULL);
+    ck_assert_str_eq(text_at(device, "status"), "online");
+    json_decref(device);
+    json_decref(task);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(test_resources_of_a_worker)
 {
     struct lab lab;
@@ -330,6 +355,7 @@ int main(void)
                                   test_a_task_says_everything,
                                   test_heartbeats_direct,
                                   test_presence_over_http,
+                                  test_half_an_hour_without_a_word,
                                   test_resources_of_a_worker,
                                   test_fail_and_release};
     return unit_run("claims", tests, sizeof tests / sizeof tests[0]);

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Requests that mean harm, or nothing: each gets its documented answer, changes nothing, and the server goes on."""
+import concurrent.futures
+import contextlib
 import os
 import resource
 import socket
+import sqlite3
 
 import harness
 from device import Device, small_spec
@@ -61,6 +64,60 @@ def test_names_are_one_line_of_text(lab):
         assert reply.status == 400 and reply.json["field"] == "name", (name, reply)
     assert runs(lab) == []
     lab.submit(synthetic_run(name="Überprüfung 试验 <img src=x>", autostart=False))
+
+
+def test_cursors_and_event_ids_of_another_run_show_nothing_of_it(lab):
+    """Each is refused, or taken for a place in the list that it is used on."""
+    lab.start_server("--heartbeat-s", "600")
+    theirs, mine = [lab.submit(small_spec(1, num_rounds=3, dataset=name)) for name in ("theirs", "mine")]
+    for name, rounds in (("theirs", 3), ("mine", 1)):
+        device = Device(lab, 0, dataset=name)
+        for _ in range(rounds):
+            assert device.update(device.claim(10)).json["accepted"] is True
+    lab.wait_run(theirs)
+    lists = ("rounds", "rounds/0/tasks", "metrics", "models", "work", "events?since=0")
+
+    def items(run, name, more):
+        path = "/api/v1/runs/%s/%s%s" % (run, name, ("&" if "?" in name else "?") + more)
+        reply = lab.admin.get(path, headers={"Accept": "application/json"})
+        assert reply.status == 200 or reply.json["code"] == "invalid_cursor", (path, reply)
+        return reply.json if reply.status == 200 else {"items": [], "next_cursor": None}
+    seen = set()
+    for name in lists:
+        own, cursor = items(mine, name, "limit=1000")["items"], "x"
+        while cursor:
+            page = items(theirs, name, "limit=1" + ("&cursor=" + cursor if cursor != "x" else ""))
+            cursor = page["next_cursor"]
+            if cursor:
+                seen.add(name)
+                for item in items(mine, name, "limit=1000&cursor=" + cursor)["items"]:
+                    assert item in own, (name, cursor, item)
+    assert {"rounds", "models", "events?since=0"} <= seen, seen
+    for event in lab.admin.ok("GET", "/api/v1/events?since=0&limit=1000")["items"]:
+        reply = lab.admin.get("/api/v1/runs/%s/events?limit=1000" % mine, headers={"Accept": "application/json", "Last-Event-ID": str(event["id"])})
+        assert reply.status in (200, 400), reply
+        assert reply.status == 400 or all(e["run_id"] == mine for e in reply.json["items"]), reply
+
+
+def test_somebody_else_who_writes_into_the_database_is_waited_for(lab):
+    """With sqlite3 in a shell, say; nobody who asks the server hears of a lock."""
+    lab.start_server("--heartbeat-s", "600")
+    queued = lambda: "fedlane_store_queue 0\n" not in lab.admin.get("/metrics").body.decode()
+    with contextlib.closing(sqlite3.connect(os.path.join(lab.data_dir, "fedlane.db"), isolation_level=None)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            reply = pool.submit(lab.admin.post, "/api/v1/runs", synthetic_run(name="waits", autostart=False))
+            harness.wait_for(queued, "the request to wait")
+            assert runs(lab) == []
+            db.execute("ROLLBACK")
+            assert reply.result().status == 201, reply.result()
+        if harness.FULL:
+            db.execute("BEGIN IMMEDIATE")
+            reply = lab.admin.post("/api/v1/runs", synthetic_run(name="too long", autostart=False))
+            assert reply.status == 503 and reply.json["code"] == "unavailable" and reply.headers["Retry-After"], reply
+            assert b"lock" not in reply.body, reply
+            db.execute("ROLLBACK")
+    assert len(runs(lab)) == 1
 
 
 def test_integers_are_exact_at_their_bounds(lab):

@@ -90,12 +90,15 @@ class Walk:
         return path
 
     def send(self, method, target, token=None, body=None, media="application/json"):
-        headers = {"Authorization": "Bearer " + token} if token is not None else {}
+        headers = {"Origin": "https://elsewhere.example"}  # as from another site's page, which must not read the reply
+        if token is not None:
+            headers["Authorization"] = "Bearer " + token
         if body is not None:
             headers["Content-Type"] = media
         self.connection.request(method, target, body, headers)
         answer = self.connection.getresponse()
         reply = harness.Reply(answer.status, answer.headers, answer.read())
+        assert "access-control-" not in str(reply.headers).lower(), (method, target, str(reply.headers))
         self.replies.append((method + " " + target, str(reply.headers) + reply.body.decode(errors="replace")))
         return reply
 
@@ -240,6 +243,18 @@ def test_no_path_is_found_by_spelling_it_otherwise(lab):
         reply = walk.send("GET", target, walk.admin.token)
         assert reply.status in (400, 404) and reply.headers["Content-Type"] == "application/problem+json", (target, reply)
         assert reply.json["detail"] and reply.json["request_id"], reply
+
+
+def test_no_other_site_is_let_in(lab):
+    """What a browser asks before it sends another site's request."""
+    walk = Walk(lab)
+    for method, path, _ in walk.operations():
+        walk.connection.request("OPTIONS", walk.fill(path), headers={
+            "Origin": "https://elsewhere.example", "Access-Control-Request-Method": method,
+            "Access-Control-Request-Headers": "authorization, content-type", "Access-Control-Request-Private-Network": "true"})
+        answer = walk.connection.getresponse()
+        answer.read()
+        assert "access-control-" not in str(answer.headers).lower(), (method, path, str(answer.headers))
 
 
 def test_a_token_in_the_wrong_place_is_neither_taken_nor_shown(lab):

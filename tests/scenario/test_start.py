@@ -50,7 +50,7 @@ def test_taken_port(lab):
 
 def test_second_server_on_the_same_data(lab):
     lab.start_server()
-    refused(server(lab, data_dir=lab.data_dir), lab.data_dir)
+    refused(server(lab, data_dir=lab.data_dir), lab.data_dir, str(lab.server.process.pid))
     assert lab.admin.get("/api/v1/runs").status == 200
 
 

@@ -155,12 +155,14 @@ def test_mistakes_are_told_with_the_line_that_works(lab):
     assert lab.admin.ok("GET", "/api/v1/workers")["items"] == []
     # http where https is spoken, and the reverse.
     done = lab.cli("run", "list", "--server", "http://127.0.0.1:%d" % lab.port, check=False)
-    assert done.returncode == 2 and "https://" in done.stderr, done
+    assert done.returncode == 2 and "curl --cacert ca.pem https://127.0.0.1:%d/healthz" % lab.port in done.stderr, done
     plain = harness.Lab()
     try:
         plain.start_server()
         done = lab.cli("run", "list", "--server", "https://127.0.0.1:%d" % plain.port, check=False)
-        assert done.returncode == 2 and "http://" in done.stderr, done
+        line = "curl http://127.0.0.1:%d/healthz" % plain.port
+        assert done.returncode == 2 and line in done.stderr, done
+        assert '"ok"' in curl(*line.split()[1:]).stdout, line
     finally:
         plain.close()
 
@@ -237,6 +239,13 @@ def test_a_proxy_of_the_environment_is_used(lab):
     assert proxy.count == 1
     lab.cli("run", "list", *cacert(folder), env={**env, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"})
     assert proxy.count == 1
+    worker = harness.Process([harness.program("fedlane-worker"), "--server", lab.url, "--enroll-token-file", lab.enroll_file(), "--data",
+                              lab.write("data.json", specs.SYNTHETIC), "--devices", "0-29", "--state-dir", lab.path("state"),
+                              *cacert(folder)], lab.path("worker.log"), env)
+    lab.processes.append(worker)
+    assert lab.wait_run(lab.submit(specs.synthetic_run(num_rounds=1)))["outcome"] == "completed"
+    assert proxy.count > 1
+    worker.stop()
     proxy.listener.close()
 
 

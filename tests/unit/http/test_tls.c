@@ -23,6 +23,11 @@ struct tls_server {
     bool is_running;
 };
 
+/* When its certificate is valid, in seconds from now. */
+static struct {
+    long from, until;
+} valid;
+
 static X509 *certificate_new(EVP_PKEY *key)
 {
     X509 *cert = X509_new();
@@ -30,8 +35,8 @@ static X509 *certificate_new(EVP_PKEY *key)
     ck_assert_ptr_nonnull(cert);
     ck_assert_int_eq(X509_set_version(cert, 2), 1);
     ck_assert_int_eq(ASN1_INTEGER_set(X509_get_serialNumber(cert), 1), 1);
-    ck_assert_ptr_nonnull(X509_gmtime_adj(X509_getm_notBefore(cert), -3600));
-    ck_assert_ptr_nonnull(X509_gmtime_adj(X509_getm_notAfter(cert), 3600));
+    ck_assert_ptr_nonnull(X509_gmtime_adj(X509_getm_notBefore(cert), valid.from));
+    ck_assert_ptr_nonnull(X509_gmtime_adj(X509_getm_notAfter(cert), valid.until));
     ck_assert_int_eq(X509_set_pubkey(cert, key), 1);
     X509_NAME *name = X509_get_subject_name(cert);
     ck_assert_int_eq(
@@ -93,8 +98,10 @@ static void *serve(void *arg)
 
 static struct tls_server server;
 
-static void setup(void)
+static void start(long valid_from, long valid_until)
 {
+    valid.from = valid_from;
+    valid.until = valid_until;
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof at;
     (void)signal(SIGPIPE, SIG_IGN);
@@ -106,6 +113,11 @@ static void setup(void)
     (void)snprintf(server.address, sizeof server.address, "127.0.0.1:%d", ntohs(at.sin_port));
     ck_assert_int_eq(pthread_create(&server.thread, NULL, serve, &server), 0);
     server.is_running = true;
+}
+
+static void setup(void)
+{
+    start(-3600, 3600);
 }
 
 /* The connection that is being served comes to its end. */
@@ -176,7 +188,27 @@ START_TEST(test_plain_http_to_a_tls_server)
 {
     struct fault fault = FAULT_NONE;
     ck_assert_int_eq(get("http", NULL, &fault), ERR_NETWORK);
-    ck_assert_msg(strstr(fault.detail, "https://") != NULL, "%s", fault.detail);
+    char line[128];
+    (void)snprintf(line, sizeof line, "curl --cacert ca.pem https://%s/healthz", server.address);
+    ck_assert_msg(strstr(fault.detail, line) != NULL, "%s", fault.detail);
+}
+END_TEST
+
+/* One of the two clocks is wrong, or nobody has renewed it. */
+START_TEST(test_out_of_its_time)
+{
+    static const long times[][2] = {{-7200, -3600}, {3600, 7200}};
+    static const char *const said[] = {"expired", "not yet valid"};
+    struct fault fault = FAULT_NONE;
+    char line[160];
+    teardown();
+    start(times[_i][0], times[_i][1]);
+    ck_assert_int_eq(get("https", server.ca_file, &fault), ERR_NETWORK);
+    ck_assert_msg(strstr(fault.detail, said[_i]) && strstr(fault.detail, "clock"), "%s", fault.detail);
+    (void)snprintf(line, sizeof line, "curl --cacert %s https://%s/healthz", server.ca_file, server.address);
+    ck_assert_msg(strstr(fault.detail, line) != NULL, "%s", fault.detail);
+    server_end();
+    ck_assert_str_eq(server.request, "");
 }
 END_TEST
 
@@ -192,6 +224,7 @@ int main(void)
     tcase_add_test(tc, test_not_trusted);
     tcase_add_test(tc, test_bad_ca_file);
     tcase_add_test(tc, test_plain_http_to_a_tls_server);
+    tcase_add_loop_test(tc, test_out_of_its_time, 0, 2);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
