@@ -102,7 +102,7 @@ def test_cursors_and_event_ids_of_another_run_show_nothing_of_it(lab):
 def test_somebody_else_who_writes_into_the_database_is_waited_for(lab):
     """With sqlite3 in a shell, say; nobody who asks the server hears of a lock."""
     lab.start_server("--heartbeat-s", "600")
-    queued = lambda: "fedlane_store_queue 0\n" not in lab.admin.get("/metrics").body.decode()
+    queued = lambda: "fedlane_http_requests_in_flight 2\n" in lab.admin.get("/metrics").body.decode()
     with contextlib.closing(sqlite3.connect(os.path.join(lab.data_dir, "fedlane.db"), isolation_level=None)) as db:
         db.execute("BEGIN IMMEDIATE")
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
