@@ -25,22 +25,17 @@ enum err device_filter_read(struct reading *r, struct device_filter *out)
     const char *label = request_query(r->rq, "label");
     if (label) {
         const char *eq = strchr(label, '=');
-        out->label_value = eq ? eq + 1 : NULL;
-        out->label = eq ? arena_strndup(r->arena, label, (size_t)(eq - label)) : label;
-        if (!out->label)
+        out->known.label_value = eq ? eq + 1 : NULL;
+        out->known.label = eq ? arena_strndup(r->arena, label, (size_t)(eq - label)) : label;
+        if (!out->known.label)
             return ERR_NO_MEMORY;
     }
     return ERR_OK;
 }
 
-static bool asks_what_is_known(const struct device_filter *f)
+static bool is_filtered(const struct device_filter *f)
 {
-    return f->known.has_status || f->known.dataset || f->known.worker_id;
-}
-
-static bool may_pass(const struct device_source *s, struct core_device *item)
-{
-    return !asks_what_is_known(s->filter) || core_device_may_pass(s->api->core, &s->filter->known, item);
+    return f->known.has_status || f->known.dataset || f->known.worker_id || f->known.label;
 }
 
 /* ---- where candidates come from ---- */
@@ -49,11 +44,11 @@ static enum err labelled(const struct device_filter *f, struct store_txn *txn, c
                          struct arena *arena, struct device_label_row **out, size_t *out_count)
 {
     struct store_value behind = store_text_or_any(*after ? after : NULL);
-    if (!f->label_value)
-        return store_find(txn, QUERY_DEVICES_WITH_LABEL, arena, max, out, out_count, store_text(f->label),
-                          behind);
-    return store_find(txn, QUERY_DEVICES_WITH_LABEL_VALUE, arena, max, out, out_count, store_text(f->label),
-                      store_text(f->label_value), behind);
+    if (!f->known.label_value)
+        return store_find(txn, QUERY_DEVICES_WITH_LABEL, arena, max, out, out_count,
+                          store_text(f->known.label), behind);
+    return store_find(txn, QUERY_DEVICES_WITH_LABEL_VALUE, arena, max, out, out_count,
+                      store_text(f->known.label), store_text(f->known.label_value), behind);
 }
 
 static enum err next_labelled(struct device_source *s, struct store_txn *txn, const char *after)
@@ -123,38 +118,18 @@ static void in_order_of_run(struct device_source *s, const char *after)
     qsort(s->items, s->count, sizeof *s->items, by_ordinal);
 }
 
-/* Of a run those with the label, where they are few; the core knows their ordinals. */
-static enum err few_labelled(struct device_source *s, struct store_txn *txn)
-{
-    size_t kept = 0;
-    s->piece = FEW;
-    enum err e = next_labelled(s, txn, "");
-    s->is_last = e == ERR_OK && s->count < FEW;
-    for (size_t i = 0; s->is_last && i < s->count; i++)
-        if (core_device_may_pass(s->api->core, &s->filter->known, &s->items[i]))
-            s->items[kept++] = s->items[i];
-    s->count = kept;
-    return e;
-}
-
-/* is_last: these are all. */
-static enum err find_few(struct device_source *s, struct store_txn *txn, const char *after)
+/* is_last: these are all that there are. */
+static void find_few(struct device_source *s, const char *after)
 {
     const struct device_filter *f = s->filter;
-    enum err e = ERR_OK;
-    if (f->run && f->label)
-        e = few_labelled(s, txn);
-    if (e == ERR_OK && !s->is_last && asks_what_is_known(f)) {
-        s->count = core_devices(s->api->core, &f->known, f->run ? "" : after, FEW, s->items);
-        s->is_last = s->count < FEW;
-    }
+    s->count = core_devices(s->api->core, &f->known, f->run ? "" : after, FEW, s->items);
+    s->is_last = s->count < FEW;
     if (s->is_last && f->run)
         in_order_of_run(s, after);
-    return e;
 }
 
-enum err device_source_open(struct reading *r, struct store_txn *txn, const struct device_filter *f,
-                            const char *after, struct device_source *out)
+enum err device_source_open(struct reading *r, const struct device_filter *f, const char *after,
+                            struct device_source *out)
 {
     *out = (struct device_source){.api = r->api,
                                   .filter = f,
@@ -162,12 +137,13 @@ enum err device_source_open(struct reading *r, struct store_txn *txn, const stru
                                   .items = arena_calloc(r->arena, FEW, sizeof *out->items)};
     if (!out->items)
         return ERR_NO_MEMORY;
-    if (f->run || f->label) {
-        enum err e = find_few(out, txn, after);
-        if (e != ERR_OK || out->is_last)
-            return e;
+    bool is_label_alone = !f->known.has_status && !f->known.dataset && !f->known.worker_id;
+    if (f->run ? is_filtered(f) : f->known.label && !is_label_alone) {
+        find_few(out, after);
+        if (out->is_last)
+            return ERR_OK;
     }
-    out->from = f->run ? FROM_RUN : f->label ? FROM_LABEL : FROM_ALL;
+    out->from = f->run ? FROM_RUN : f->known.label ? FROM_LABEL : FROM_ALL;
     out->piece = FIRST_PIECE;
     return ERR_OK;
 }
@@ -180,9 +156,9 @@ static enum err has_label(const struct device_filter *f, struct store_txn *txn, 
     struct device_label_row row;
     record_init(RECORD_DEVICE_LABEL, &row);
     row.device_id = id;
-    row.name = f->label;
+    row.name = f->known.label;
     enum err e = store_get(txn, RECORD_DEVICE_LABEL, arena, &row);
-    *out = e == ERR_OK && (!f->label_value || str_eq(row.value, f->label_value));
+    *out = e == ERR_OK && (!f->known.label_value || str_eq(row.value, f->known.label_value));
     return e == ERR_NOT_FOUND ? ERR_OK : e;
 }
 
@@ -203,12 +179,12 @@ static enum err is_worth_reading(struct device_source *s, struct store_txn *txn,
                                  const struct core_device *item, struct arena *arena, bool *out)
 {
     const struct device_filter *f = s->filter;
-    struct core_device copy = *item;
     enum err e = ERR_OK;
-    *out = s->from == FROM_ALL || s->from == FROM_FEW || may_pass(s, &copy);
+    *out = s->from == FROM_ALL || s->from == FROM_FEW || !is_filtered(f) ||
+           core_device_may_pass(s->api->core, &f->known, item->id);
     if (*out && f->run && s->from != FROM_RUN)
         e = is_member(f, txn, item, arena, out);
-    if (e == ERR_OK && *out && f->label && s->from != FROM_LABEL)
+    if (e == ERR_OK && *out && f->known.label && s->from != FROM_LABEL)
         e = has_label(f, txn, item->id, arena, out);
     return e;
 }

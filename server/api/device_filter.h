@@ -7,8 +7,7 @@
 
 struct device_filter {
     struct core_device_filter known; /* what the core tells from memory */
-    const char *label, *label_value; /* NULL: any; value NULL: the label may have any value */
-    const char *run;
+    const char *run;                 /* NULL: any */
 };
 enum err device_filter_read(struct reading *r, struct device_filter *out) MUST_CHECK;
 
@@ -24,8 +23,8 @@ struct device_source {
 #define DEVICE_CURSOR_SIZE ID_SIZE /* an id, or an ordinal */
 
 /* `after`: the cursor to begin behind; "": from the start. */
-enum err device_source_open(struct reading *r, struct store_txn *txn, const struct device_filter *f,
-                            const char *after, struct device_source *out) MUST_CHECK;
+enum err device_source_open(struct reading *r, const struct device_filter *f, const char *after,
+                            struct device_source *out) MUST_CHECK;
 /* The next piece: items, count, is_last. `after`: the cursor of the last one of the piece before. */
 enum err device_source_next(struct device_source *s, struct store_txn *txn, const char *after) MUST_CHECK;
 /* The row of a candidate, in the arena, and whether it passes the filter. */

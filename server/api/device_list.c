@@ -37,7 +37,7 @@ static enum err take(struct listing *l, const struct core_device *candidate)
 
 static enum err collect(struct listing *l, const struct device_filter *f)
 {
-    enum err e = device_source_open(l->r, l->txn, f, l->after, &l->source);
+    enum err e = device_source_open(l->r, f, l->after, &l->source);
     do {
         if (e == ERR_OK)
             e = device_source_next(&l->source, l->txn, l->after);

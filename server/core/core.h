@@ -51,13 +51,14 @@ enum presence core_device_presence(struct core *c, const struct device_row *devi
 enum presence core_worker_presence(struct core *c, const struct worker_row *worker);
 int64_t core_device_last_seen(struct core *c, const struct device_row *device);
 int64_t core_worker_last_seen(struct core *c, const struct worker_row *worker);
-/* Devices by status, data set and worker, from memory and in ascending order of their ids: which rows are
- * worth reading. One that was committed and passes is always among them; some may not pass, or not be there
- * at all (their registration failed), so look at the row. Thread-safe. */
+/* Devices by status, data set, worker and label, from memory and in ascending order of their ids: which rows
+ * are worth reading. One that was committed and passes is always among them; some may not pass, or not be
+ * there at all (their registration failed), so look at the row. Thread-safe. */
 struct core_device_filter {
     bool has_status;
     enum presence status;
     const char *dataset, *worker_id; /* NULL: any */
+    const char *label, *label_value; /* NULL: any; value NULL: the label may have any value */
 };
 struct core_device {
     char id[ID_SIZE];
@@ -66,8 +67,8 @@ struct core_device {
 /* The next `max` behind the id `after` ("": from the start); fewer only at the end. */
 size_t core_devices(struct core *c, const struct core_device_filter *f, const char *after, size_t max,
                     struct core_device *out);
-/* Whether this one is worth reading; out->id is given, the ordinal is filled. */
-bool core_device_may_pass(struct core *c, const struct core_device_filter *f, struct core_device *out);
+/* Whether this one is worth reading. */
+bool core_device_may_pass(struct core *c, const struct core_device_filter *f, const char *device_id);
 /* What a committed row says: not asked about again where others are looked for. */
 void core_device_is_revoked(struct core *c, const char *device_id);
 /* A task's progress as last reported (memory only). */

@@ -40,6 +40,8 @@ enum err device_labels_set(struct work *w, const struct device_row *device, cons
         e = json_from_row(device->labels, &now);
     if (!e)
         e = labels_change(w, device, before, now);
+    if (!e)
+        e = presence_relabelling(w->core, device);
     json_decref(before);
     json_decref(now);
     return e;

@@ -1,7 +1,7 @@
 /* Which devices there are, and what they are now, without reading their rows. */
 #include <string.h>
 #include "common/base/str.h"
-#include "server/core/core_impl.h"
+#include "server/core/work.h"
 
 #define LOOK_AT 8192 /* entries while the lock is held: the loops that note who was seen wait for it */
 
@@ -15,18 +15,49 @@ void presence_tie(struct presence_table *p, const char *device_id)
         e->own_slot = own->number;
 }
 
+static enum err marks_of(const char *labels, struct roster_marks *out)
+{
+    const char *name;
+    json_t *all = NULL, *value;
+    *out = (struct roster_marks){{0}};
+    enum err e = str_eq(labels, "{}") ? ERR_OK : json_from_row(labels, &all);
+    json_object_foreach(all, name, value)
+    {
+        roster_mark(out, name, NULL);
+        roster_mark(out, name, json_string_value(value));
+    }
+    json_decref(all);
+    return e;
+}
+
 enum err presence_add(struct presence_table *p, const struct device_row *device)
 {
-    struct roster_entry *e = roster_add(&p->roster, device);
+    struct roster_marks labels;
+    enum err err = marks_of(device->labels, &labels);
+    struct roster_entry *e = err ? NULL : roster_add(&p->roster, device);
     if (!e)
-        return ERR_NO_MEMORY;
+        return err ? err : ERR_NO_MEMORY;
     const struct id_entry *own = id_table_find(&p->devices, device->id),
                           *worker = id_table_find(&p->workers, device->worker_id);
+    e->labels = labels;
     if (own)
         e->own_slot = own->number;
     if (worker)
         e->worker_slot = worker->number;
     return ERR_OK;
+}
+
+enum err presence_relabelling(struct core *c, const struct device_row *device)
+{
+    struct presence_table *p = &c->presence;
+    struct roster_marks labels;
+    enum err err = marks_of(device->labels, &labels);
+    pthread_mutex_lock(&p->lock);
+    struct roster_entry *e = err ? NULL : roster_find(&p->roster, device->id);
+    if (e)
+        roster_mark_all(&e->labels, &labels);
+    pthread_mutex_unlock(&p->lock);
+    return err;
 }
 
 enum err presence_enlist(struct core *c, const struct device_row *device)
@@ -67,6 +98,7 @@ void core_device_is_revoked(struct core *c, const char *device_id)
 struct look {
     const struct presence_table *p;
     bool has_status, of_dataset, of_worker;
+    struct roster_marks labels;
     enum presence status;
     uint64_t dataset, worker;
     int64_t now_ms;
@@ -74,14 +106,17 @@ struct look {
 
 static struct look look_begin(struct core *c, const struct core_device_filter *f)
 {
-    return (struct look){.p = &c->presence,
-                         .has_status = f->has_status,
-                         .of_dataset = f->dataset != NULL,
-                         .of_worker = f->worker_id != NULL,
-                         .status = f->status,
-                         .dataset = f->dataset ? roster_hash(f->dataset) : 0,
-                         .worker = f->worker_id ? roster_hash(f->worker_id) : 0,
-                         .now_ms = core_now(c)};
+    struct look l = {.p = &c->presence,
+                     .has_status = f->has_status,
+                     .of_dataset = f->dataset != NULL,
+                     .of_worker = f->worker_id != NULL,
+                     .status = f->status,
+                     .dataset = f->dataset ? roster_hash(f->dataset) : 0,
+                     .worker = f->worker_id ? roster_hash(f->worker_id) : 0,
+                     .now_ms = core_now(c)};
+    if (f->label)
+        roster_mark(&l.labels, f->label, f->label_value);
+    return l;
 }
 
 static int64_t latest(int64_t at_ms, const struct seen_times *times, uint32_t slot)
@@ -103,17 +138,15 @@ static bool has_status(const struct look *l, const struct roster_entry *e)
 static bool may_pass(const struct look *l, const struct roster_entry *e)
 {
     return (!l->of_dataset || e->dataset == l->dataset) && (!l->of_worker || e->worker == l->worker) &&
-           (!l->has_status || has_status(l, e));
+           roster_has_marks(&e->labels, &l->labels) && (!l->has_status || has_status(l, e));
 }
 
-bool core_device_may_pass(struct core *c, const struct core_device_filter *f, struct core_device *out)
+bool core_device_may_pass(struct core *c, const struct core_device_filter *f, const char *device_id)
 {
     struct look l = look_begin(c, f);
     pthread_mutex_lock(&c->presence.lock);
-    const struct roster_entry *e = roster_find(&c->presence.roster, out->id);
+    const struct roster_entry *e = roster_find(&c->presence.roster, device_id);
     bool passes = e && may_pass(&l, e);
-    if (passes)
-        out->ordinal = e->ordinal;
     pthread_mutex_unlock(&c->presence.lock);
     return passes;
 }

@@ -41,6 +41,8 @@ enum presence presence_of(const struct presence_table *p, int64_t silent_ms);
 /* The last step of an operation that registers a device: what fails before it must leave nothing here. It, or
  * its worker, was just seen. ERR_NO_MEMORY. */
 enum err presence_enlist(struct core *c, const struct device_row *device) MUST_CHECK;
+/* Within an operation: it is getting these labels. */
+enum err presence_relabelling(struct core *c, const struct device_row *device) MUST_CHECK;
 /* Within an operation: it is being revoked. */
 void presence_revoking(struct core *c, const char *device_id);
 /* With the lock: someone was seen. False: out of memory, or no id. Moves entries. */

@@ -5,6 +5,7 @@
 #include "common/base/str.h"
 
 #define FIRST_CAPACITY 64
+#define MARKS_EACH     3 /* bits of a label's name, and of it with its value */
 
 void roster_release(struct roster *r)
 {
@@ -12,12 +13,37 @@ void roster_release(struct roster *r)
     *r = (struct roster){0};
 }
 
-uint64_t roster_hash(const char *text)
+static uint64_t hash_on(uint64_t h, const char *text)
 {
-    uint64_t h = UINT64_C(1469598103934665603);
     for (const char *p = text; *p; p++)
         h = (h ^ (unsigned char)*p) * UINT64_C(1099511628211);
     return h;
+}
+
+uint64_t roster_hash(const char *text)
+{
+    return hash_on(UINT64_C(1469598103934665603), text);
+}
+
+void roster_mark(struct roster_marks *m, const char *name, const char *value)
+{
+    uint64_t h = roster_hash(name);
+    if (value)
+        h = hash_on(hash_on(h, "="), value);
+    for (int i = 0; i < MARKS_EACH; i++, h >>= 64 / MARKS_EACH)
+        m->bits[h >> 6 & 1] |= UINT64_C(1) << (h & 63);
+}
+
+void roster_mark_all(struct roster_marks *m, const struct roster_marks *more)
+{
+    m->bits[0] |= more->bits[0];
+    m->bits[1] |= more->bits[1];
+}
+
+bool roster_has_marks(const struct roster_marks *m, const struct roster_marks *wanted)
+{
+    return (m->bits[0] & wanted->bits[0]) == wanted->bits[0] &&
+           (m->bits[1] & wanted->bits[1]) == wanted->bits[1];
 }
 
 static int compare_ids(const void *a, const void *b)
