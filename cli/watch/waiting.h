@@ -6,8 +6,7 @@
 
 #define WAITING_LINE (256 + 512 + 8)
 
-/* A line that says it, with the command that helps where there is one; "" for a run that goes on or has
- * ended. */
-void waiting_line(const struct watched *run, char out[WAITING_LINE]);
+/* A line that says it; "" for a run that goes on or has ended. Whether it names a command that helps. */
+bool waiting_line(const struct watched *run, char out[WAITING_LINE]);
 
 #endif

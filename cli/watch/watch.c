@@ -64,20 +64,19 @@ static void say(struct watch *w, const char *line)
     (void)fflush(stdout);
 }
 
-/* Whoever looks at a run that waits, in whatever format, is told for what. */
+/* Whoever looks at a run that waits, in whatever format, is told for what. On a terminal the painted lines
+ * say it, but for the command that helps. */
 static void say_what_it_waits_for(struct feed *f)
 {
     struct watch *w = f->watch;
     char line[WAITING_LINE];
-    waiting_line(f->run, line);
+    bool names_command = waiting_line(f->run, line);
     if (str_eq(line, f->waiting))
         return;
     memcpy(f->waiting, line, sizeof line);
-    if (!*line)
-        return;
-    if (w->is_painted)
+    if (w->is_painted && names_command)
         screen_message(&w->screen, line);
-    else
+    else if (!w->is_painted && *line)
         (void)fprintf(stderr, "fedlane: %s\n", line);
 }
 
