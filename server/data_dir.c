@@ -41,6 +41,11 @@ static enum err make_dir(const char *dir, struct fault *fault)
             "Cannot write in the data directory %.200s: %s. Change its owner or mode, or choose another with "
             "--data-dir.",
             dir, strerror(errno));
+    if (st.st_mode & S_IRWXO)
+        log_warning("server",
+                    "others on this machine may enter the data directory %.200s, which holds tokens: chmod "
+                    "700 %.200s",
+                    dir, dir);
     struct fault not_synced = FAULT_NONE;
     if (is_new && name_sync(dir, &not_synced) != ERR_OK)
         log_warning("server", "a power cut may take the new data directory away: %s", not_synced.detail);
@@ -161,7 +166,10 @@ static int write_url(const char *path, const char *url)
 {
     char text[SERVER_URL_SIZE + 1];
     int n = snprintf(text, sizeof text, "%s\n", url);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    /* What lies there is of a server that was killed, or leads elsewhere. */
+    int fd = -1;
+    if (unlink(path) == 0 || errno == ENOENT)
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && write(fd, text, (size_t)n) == n)
         return fd;
     int why = errno;

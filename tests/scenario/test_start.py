@@ -54,6 +54,37 @@ def test_second_server_on_the_same_data(lab):
     assert lab.admin.get("/api/v1/runs").status == 200
 
 
+def test_links_in_the_data_directory(lab):
+    """A database may lie elsewhere; it is still one server's. Nothing else is written to where a link leads."""
+    lab.start_server()
+    lab.server.stop()
+    os.mkdir(lab.path("elsewhere"))
+    os.rename(os.path.join(lab.data_dir, "blobs.db"), lab.path("elsewhere/blobs.db"))
+    os.symlink(lab.path("elsewhere/blobs.db"), os.path.join(lab.data_dir, "blobs.db"))
+    for name in ("server.url.new", "admin.token.tmp"):
+        os.symlink(lab.write("mine", "precious"), os.path.join(lab.data_dir, name))
+    lab.start_server()
+    os.mkdir(lab.path("other"))
+    os.symlink(lab.path("elsewhere/blobs.db"), lab.path("other/blobs.db"))
+    refused(server(lab), "blobs.db is in use by another process, number %d" % lab.server.process.pid)
+    assert lab.server.stop() == 0
+    lock = os.path.join(lab.data_dir, "fedlane.db.lock")
+    os.unlink(lock)
+    os.symlink(lab.path("mine"), lock)
+    refused(server(lab, data_dir=lab.data_dir), "fedlane.db.lock")
+    with open(lab.path("mine")) as f:
+        assert f.read() == "precious"
+
+
+def test_a_data_directory_that_is_open_to_all(lab):
+    lab.start_server()
+    assert "chmod 700" not in lab.server.text()
+    lab.server.stop()
+    os.chmod(lab.data_dir, 0o755)
+    lab.start_server()
+    assert "chmod 700 " + lab.data_dir in lab.server.text(), lab.server.text()
+
+
 def test_unwritable_data_dir(lab):
     # Root may write anywhere, so take a place where nobody may: below a file.
     refused(server(lab, data_dir=lab.write("file", "x") + "/data"), lab.path("file"))

@@ -47,8 +47,11 @@ static void *run(void *arg)
 
 enum err blob_flusher_start(struct sqlite_blobs *b)
 {
-    b->has_flusher = pthread_create(&b->flusher, NULL, run, b) == 0;
-    return b->has_flusher ? ERR_OK : ERR_NO_MEMORY;
+    (void)pthread_mutex_lock(&b->state); /* the thread reads what lies beside it */
+    bool is_started = pthread_create(&b->flusher, NULL, run, b) == 0;
+    b->has_flusher = is_started;
+    (void)pthread_mutex_unlock(&b->state);
+    return is_started ? ERR_OK : ERR_NO_MEMORY;
 }
 
 void blob_flusher_stop(struct sqlite_blobs *b)

@@ -112,22 +112,23 @@ static enum err take_lock(const char *path, int fd, struct fault *fault)
 
 enum err location_take(const char *path, int *out_lock, struct fault *fault)
 {
-    char lock_path[PATH_MAX];
-    if (snprintf(lock_path, sizeof lock_path, "%s.lock", path) >= (int)sizeof lock_path)
+    char real[PATH_MAX], lock_path[PATH_MAX];
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0)
+        return open_fault(path, fault);
+    (void)close(file);
+    /* Where it lies behind a link, the lock is there, too: by whatever name it is reached, it has one lock.
+     */
+    if (!realpath(path, real))
+        return open_fault(path, fault);
+    if (snprintf(lock_path, sizeof lock_path, "%s.lock", real) >= (int)sizeof lock_path)
         return fault_set(fault, ERR_USAGE, NULL, "the path %.200s... is too long", path);
-    int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (lock < 0)
         return open_fault(lock_path, fault);
     enum err e = check_filesystem(path, lock, fault);
     if (!e)
         e = take_lock(path, lock, fault);
-    if (!e) {
-        int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        if (file < 0)
-            e = open_fault(path, fault);
-        else
-            (void)close(file);
-    }
     if (e)
         (void)close(lock);
     else
