@@ -75,6 +75,7 @@ def test_cursors_and_event_ids_of_another_run_show_nothing_of_it(lab):
         for _ in range(rounds):
             assert device.update(device.claim(10)).json["accepted"] is True
     lab.wait_run(theirs)
+    assert device.claim(10)["round"] == 1  # and so nothing moves any more
     lists = ("rounds", "rounds/0/tasks", "metrics", "models", "work", "events?since=0")
 
     def items(run, name, more):
