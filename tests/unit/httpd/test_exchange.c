@@ -152,7 +152,7 @@ START_TEST(a_request_has_so_much_memory)
     char path[32];
     app_start(1, 10, 60);
     (void)snprintf(path, sizeof path, "/hungry/%zu", LIMIT_REQUEST_ARENA / MIB - 1); /* blocks have heads */
-    ck_assert_int_eq(get(path).status, 204);
+    ck_assert_int_eq(status_of("GET", path, "", NULL), 204);
     (void)snprintf(path, sizeof path, "/hungry/%zu", LIMIT_REQUEST_ARENA / MIB + 1);
     struct http_answer a = get(path);
     ck_assert_ptr_nonnull(http_answer_field(&a, "Retry-After"));
