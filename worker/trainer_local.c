@@ -107,7 +107,7 @@ static enum err local_open(const struct arch *arch, const struct dataset *data, 
     t->max_batch = batch_size;
     err = compute_open(NULL, &t->compute, fault);
     if (!err)
-        err = model_plan(arch, rows, &model, fault);
+        err = model_plan(arch, t->compute, rows, &model, fault);
     if (!err)
         err = model_new(arch, t->compute, rows, &t->model, fault);
     t->plan = (struct trainer_plan){model.persistent_bytes, model.ephemeral_bytes};

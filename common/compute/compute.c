@@ -165,6 +165,8 @@ size_t compute_bytes_in_use(const struct compute *c)
 
 static void check_slice(struct compute_slice s, size_t bytes, const char *what)
 {
+    if (bytes == 0 && !s.buffer)
+        return;
     if (!s.buffer || s.offset > s.buffer->bytes || bytes > s.buffer->bytes - s.offset)
         bug("%s: %zu bytes at %zu of a buffer of %zu", what, bytes, s.offset, s.buffer ? s.buffer->bytes : 0);
 }
@@ -240,6 +242,12 @@ bool compute_supports(const struct compute *c, const struct compute_op *op)
     return c->backend->supports(c->state, op);
 }
 
+size_t compute_scratch_bytes(const struct compute *c, const struct compute_op *op)
+{
+    const struct compute_backend *b = c->backend;
+    return b->scratch && b->supports(c->state, op) ? b->scratch(c->state, op) : 0;
+}
+
 /* Room for all operands that the CPU cannot reach. It grows to the largest operation once and stays. */
 static enum err grow_stage(struct compute *c, size_t bytes)
 {
@@ -258,6 +266,12 @@ static size_t stage_size(size_t bytes)
     return (bytes + 64) / 64 * 64;
 }
 
+/* Whether the CPU can use the operand where it is, or has no use for it. */
+static bool is_reached(const struct compute_op *op, const struct compute_operand *operands, int arg)
+{
+    return operands[arg].bytes == 0 || op->arg[arg].buffer->host;
+}
+
 static enum err run_on_reference(struct compute *c, const struct compute_op *op,
                                  const struct compute_operand *operands, int num_args)
 {
@@ -265,12 +279,12 @@ static enum err run_on_reference(struct compute *c, const struct compute_op *op,
     struct compute_op staged = *op;
     size_t total = 0, used = 0;
     for (int i = 0; i < num_args; i++)
-        total += op->arg[i].buffer->host ? 0 : stage_size(operands[i].bytes);
+        total += is_reached(op, operands, i) ? 0 : stage_size(operands[i].bytes);
     enum err err = compute_wait(c);
     if (!err)
         err = grow_stage(c, total);
     for (int i = 0; !err && i < num_args; i++) {
-        if (op->arg[i].buffer->host)
+        if (is_reached(op, operands, i))
             continue;
         stand_ins[i] = (struct compute_buffer){.bytes = operands[i].bytes, .host = c->stage + used};
         staged.arg[i] = (struct compute_slice){&stand_ins[i], 0};
@@ -282,7 +296,7 @@ static enum err run_on_reference(struct compute *c, const struct compute_op *op,
         return err;
     compute_reference_run(&staged);
     for (int i = 0; !err && i < num_args; i++) {
-        if (!op->arg[i].buffer->host && operands[i].mode != COMPUTE_IN)
+        if (!is_reached(op, operands, i) && operands[i].mode != COMPUTE_IN)
             err = compute_write(c, op->arg[i], stand_ins[i].host, operands[i].bytes);
     }
     return err;
@@ -294,7 +308,11 @@ enum err compute_run(struct compute *c, const struct compute_op *op)
     int num_args = compute_operands(op, operands);
     for (int i = 0; i < num_args; i++)
         check_slice(op->arg[i], operands[i].bytes, compute_kind_name(op->kind));
-    if (c->backend->supports(c->state, op))
+    if (c->backend->supports(c->state, op)) {
+        size_t scratch = c->backend->scratch ? c->backend->scratch(c->state, op) : 0;
+        if (scratch > 0)
+            check_slice(op->scratch, scratch, "scratch");
         return c->backend->run(c->state, op);
+    }
     return run_on_reference(c, op, operands, num_args);
 }

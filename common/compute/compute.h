@@ -84,16 +84,33 @@ enum compute_kind {
     COMPUTE_DENSE_UPDATE,
     COMPUTE_RELU_FORWARD,
     COMPUTE_RELU_BACKWARD,
+    COMPUTE_TANH_FORWARD,
+    COMPUTE_TANH_BACKWARD,
     COMPUTE_SOFTMAX_GRADIENT,
     COMPUTE_SOFTMAX_LOSS,
     COMPUTE_SOFTMAX_STEP,
+    COMPUTE_UNPACK, /* compute_image.h */
+    COMPUTE_CONV_FORWARD,
+    COMPUTE_CONV_INPUT_GRADIENT,
+    COMPUTE_CONV_GRADIENT,
+    COMPUTE_CONV_UPDATE,
+    COMPUTE_POOL_FORWARD,
+    COMPUTE_POOL_BACKWARD,
+    COMPUTE_LSTM_FORWARD, /* compute_lstm.h */
+    COMPUTE_LSTM_BACKWARD,
+    COMPUTE_LSTM_GRADIENT,
+    COMPUTE_LSTM_UPDATE,
     COMPUTE_PROX_GRADIENT,
     COMPUTE_DOT,
     COMPUTE_SQUARED_DISTANCE,
     COMPUTE_KIND_COUNT
 };
 
-enum { COMPUTE_MAX_ARGS = 9 };
+enum { COMPUTE_MAX_ARGS = 12 };
+
+struct compute_conv; /* compute_image.h */
+struct compute_pool;
+struct compute_lstm; /* compute_lstm.h */
 
 /* One operation; the functions below fill it in. */
 struct compute_op {
@@ -101,12 +118,22 @@ struct compute_op {
     size_t rows, inputs, outputs; /* a vector operation has its length in rows */
     real learning_rate, mu, scale;
     bool accumulate;
+    bool is_planar; /* unpack: channel by channel */
+    union {         /* sizes and form of the operations that take one; alive during the call */
+        const struct compute_conv *conv;
+        const struct compute_pool *pool;
+        const struct compute_lstm *lstm;
+    };
     struct compute_slice arg[COMPUTE_MAX_ARGS]; /* in the order of the functions' parameters */
+    struct compute_slice scratch; /* compute_scratch_bytes of them, contents undefined before and after */
 };
 
 const char *compute_kind_name(enum compute_kind kind);
 /* Whether the backend itself does it, not the reference for it. */
 bool compute_supports(const struct compute *c, const struct compute_op *op);
+/* How much room beside its operands an operation wants at most, for up to op's rows: only kind, sizes and
+ * form are looked at, no slices. The caller plans it, so that nothing is taken while a model trains. */
+size_t compute_scratch_bytes(const struct compute *c, const struct compute_op *op);
 /* A slice that does not hold its operand is a broken invariant. */
 enum err compute_run(struct compute *c, const struct compute_op *op) MUST_CHECK;
 
@@ -137,6 +164,13 @@ enum err compute_relu_forward(struct compute *c, size_t n, struct compute_slice 
                               struct compute_slice y) MUST_CHECK;
 /* dx = dy where y > 0, else 0; dx may be dy */
 enum err compute_relu_backward(struct compute *c, size_t n, struct compute_slice y, struct compute_slice dy,
+                               struct compute_slice dx) MUST_CHECK;
+
+/* y = tanh(x); y may be x */
+enum err compute_tanh_forward(struct compute *c, size_t n, struct compute_slice x,
+                              struct compute_slice y) MUST_CHECK;
+/* dx = dy (1 - y^2); dx may be dy */
+enum err compute_tanh_backward(struct compute *c, size_t n, struct compute_slice y, struct compute_slice dy,
                                struct compute_slice dx) MUST_CHECK;
 
 /* Softmax cross-entropy of a matrix of logits z [rows, outputs] and labels [rows] in 0..outputs-1. A row's

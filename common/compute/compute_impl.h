@@ -27,6 +27,8 @@ struct compute_backend {
     bool (*supports)(void *state, const struct compute_op *op);
     enum err (*run)(void *state, const struct compute_op *op) MUST_CHECK;
     enum err (*wait)(void *state) MUST_CHECK;
+    /* compute_scratch_bytes of an operation that it supports; NULL where it never wants any. */
+    size_t (*scratch)(void *state, const struct compute_op *op);
 };
 
 extern const struct compute_backend compute_reference, compute_openblas, compute_opencl;
@@ -41,15 +43,25 @@ enum err compute_refuse_device(const char *name, const char *device, struct faul
 enum compute_mode { COMPUTE_NO_ARG, COMPUTE_IN, COMPUTE_OUT, COMPUTE_IN_OUT };
 struct compute_operand {
     enum compute_mode mode;
-    size_t bytes;
+    size_t bytes; /* 0: the operation's form has no use for it, and its slice may be anything */
 };
 /* What an operation reads and writes: size and direction of each argument. Returns how many there are. */
 int compute_operands(const struct compute_op *op, struct compute_operand out[COMPUTE_MAX_ARGS]);
+int compute_image_operands(const struct compute_op *op, struct compute_operand out[COMPUTE_MAX_ARGS]);
+int compute_lstm_operands(const struct compute_op *op, struct compute_operand out[COMPUTE_MAX_ARGS]);
 
-/* Argument i of an operation whose buffers the CPU can reach. */
+/* Operands of so many reals. */
+#define COMPUTE_OPERAND(direction, n) ((struct compute_operand){COMPUTE_##direction, sizeof(real) * (n)})
+
+/* Argument i of an operation whose buffers the CPU can reach; NULL where it was left out. */
 static inline void *compute_arg(const struct compute_op *op, int i)
 {
-    return op->arg[i].buffer->host + op->arg[i].offset;
+    return op->arg[i].buffer ? op->arg[i].buffer->host + op->arg[i].offset : NULL;
+}
+
+static inline void *compute_scratch_arg(const struct compute_op *op)
+{
+    return op->scratch.buffer->host + op->scratch.offset;
 }
 
 /* alloc and release for backends that compute in the CPU's memory; 64-byte aligned. */

@@ -3,18 +3,29 @@
 #include "common/compute/compute_impl.h"
 
 static const char *const kind_names[COMPUTE_KIND_COUNT] = {
-    "dense_forward", "dense_input_gradient", "dense_gradient", "dense_update", "relu_forward",
-    "relu_backward", "softmax_gradient",     "softmax_loss",   "softmax_step", "prox_gradient",
-    "dot",           "squared_distance"};
+    [COMPUTE_DENSE_FORWARD] = "dense_forward",       [COMPUTE_DENSE_INPUT_GRADIENT] = "dense_input_gradient",
+    [COMPUTE_DENSE_GRADIENT] = "dense_gradient",     [COMPUTE_DENSE_UPDATE] = "dense_update",
+    [COMPUTE_RELU_FORWARD] = "relu_forward",         [COMPUTE_RELU_BACKWARD] = "relu_backward",
+    [COMPUTE_TANH_FORWARD] = "tanh_forward",         [COMPUTE_TANH_BACKWARD] = "tanh_backward",
+    [COMPUTE_SOFTMAX_GRADIENT] = "softmax_gradient", [COMPUTE_SOFTMAX_LOSS] = "softmax_loss",
+    [COMPUTE_SOFTMAX_STEP] = "softmax_step",         [COMPUTE_UNPACK] = "unpack",
+    [COMPUTE_CONV_FORWARD] = "conv_forward",         [COMPUTE_CONV_INPUT_GRADIENT] = "conv_input_gradient",
+    [COMPUTE_CONV_GRADIENT] = "conv_gradient",       [COMPUTE_CONV_UPDATE] = "conv_update",
+    [COMPUTE_POOL_FORWARD] = "pool_forward",         [COMPUTE_POOL_BACKWARD] = "pool_backward",
+    [COMPUTE_LSTM_FORWARD] = "lstm_forward",         [COMPUTE_LSTM_BACKWARD] = "lstm_backward",
+    [COMPUTE_LSTM_GRADIENT] = "lstm_gradient",       [COMPUTE_LSTM_UPDATE] = "lstm_update",
+    [COMPUTE_PROX_GRADIENT] = "prox_gradient",       [COMPUTE_DOT] = "dot",
+    [COMPUTE_SQUARED_DISTANCE] = "squared_distance",
+};
 
 const char *compute_kind_name(enum compute_kind kind)
 {
     return kind_names[kind];
 }
 
-#define IN(n)       ((struct compute_operand){COMPUTE_IN, sizeof(real) * (n)})
-#define OUT(n)      ((struct compute_operand){COMPUTE_OUT, sizeof(real) * (n)})
-#define IN_OUT(n)   ((struct compute_operand){COMPUTE_IN_OUT, sizeof(real) * (n)})
+#define IN(n)       COMPUTE_OPERAND(IN, n)
+#define OUT(n)      COMPUTE_OPERAND(OUT, n)
+#define IN_OUT(n)   COMPUTE_OPERAND(IN_OUT, n)
 #define IN_INTS(n)  ((struct compute_operand){COMPUTE_IN, sizeof(int32_t) * (n)})
 #define OUT_INTS(n) ((struct compute_operand){COMPUTE_OUT, sizeof(int32_t) * (n)})
 #define OUT_DOUBLE  ((struct compute_operand){COMPUTE_OUT, sizeof(double)})
@@ -52,9 +63,11 @@ int compute_operands(const struct compute_op *op, struct compute_operand out[COM
     case COMPUTE_DENSE_UPDATE:
         return dense_operands(op, out);
     case COMPUTE_RELU_FORWARD:
+    case COMPUTE_TANH_FORWARD:
         out[0] = IN(n), out[1] = OUT(n);
         return 2;
     case COMPUTE_RELU_BACKWARD:
+    case COMPUTE_TANH_BACKWARD:
         out[0] = IN(n), out[1] = IN(n), out[2] = OUT(n);
         return 3;
     case COMPUTE_SOFTMAX_GRADIENT:
@@ -70,6 +83,19 @@ int compute_operands(const struct compute_op *op, struct compute_operand out[COM
         out[4] = IN(w), out[5] = IN(b), out[6] = OUT(z), out[7] = OUT(n), out[8] = OUT(n);
         return 9;
     }
+    case COMPUTE_UNPACK:
+    case COMPUTE_CONV_FORWARD:
+    case COMPUTE_CONV_INPUT_GRADIENT:
+    case COMPUTE_CONV_GRADIENT:
+    case COMPUTE_CONV_UPDATE:
+    case COMPUTE_POOL_FORWARD:
+    case COMPUTE_POOL_BACKWARD:
+        return compute_image_operands(op, out);
+    case COMPUTE_LSTM_FORWARD:
+    case COMPUTE_LSTM_BACKWARD:
+    case COMPUTE_LSTM_GRADIENT:
+    case COMPUTE_LSTM_UPDATE:
+        return compute_lstm_operands(op, out);
     case COMPUTE_PROX_GRADIENT:
         out[0] = IN_OUT(n), out[1] = IN(n), out[2] = IN(n);
         return 3;
@@ -145,6 +171,19 @@ enum err compute_relu_backward(struct compute *c, size_t n, struct compute_slice
                                struct compute_slice dx)
 {
     const struct compute_op op = {.kind = COMPUTE_RELU_BACKWARD, .rows = n, .arg = {y, dy, dx}};
+    return compute_run(c, &op);
+}
+
+enum err compute_tanh_forward(struct compute *c, size_t n, struct compute_slice x, struct compute_slice y)
+{
+    const struct compute_op op = {.kind = COMPUTE_TANH_FORWARD, .rows = n, .arg = {x, y}};
+    return compute_run(c, &op);
+}
+
+enum err compute_tanh_backward(struct compute *c, size_t n, struct compute_slice y, struct compute_slice dy,
+                               struct compute_slice dx)
+{
+    const struct compute_op op = {.kind = COMPUTE_TANH_BACKWARD, .rows = n, .arg = {y, dy, dx}};
     return compute_run(c, &op);
 }
 

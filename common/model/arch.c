@@ -1,17 +1,12 @@
 #include "common/model/arch.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include "common/base/rng.h"
 #include "common/json/json_spec.h"
+#include "common/model/arch_impl.h"
 
-static const char *const layer_names[] = {"dense", "relu", NULL};
 static const char *const loss_names[] = {"softmax_cross_entropy", NULL};
 static const char *const init_names[] = {"zeros", "glorot_uniform", "he_normal", NULL};
-
-#define MAX_UNITS 1e9 /* a first bound; the tensors' sizes are checked exactly */
 
 struct model_fields {
     json_t *input, *layers, *tensors;
@@ -34,20 +29,6 @@ static const struct json_field tensor_only_fields[] = {
     JSON_FIELD(struct model_fields, init, JSON_FIELD_CHOICE, .choices = init_names),
 };
 
-struct layer_fields {
-    int type;
-    int64_t units;
-};
-
-static const struct json_field layer_type_fields[] = {
-    JSON_FIELD(struct layer_fields, type, JSON_FIELD_CHOICE, .is_required = true, .choices = layer_names),
-};
-
-static const struct json_field dense_fields[] = {
-    JSON_FIELD(struct layer_fields, type, JSON_FIELD_CHOICE, .is_required = true, .choices = layer_names),
-    JSON_FIELD(struct layer_fields, units, JSON_FIELD_INT, .is_required = true, .min = 1, .max = MAX_UNITS),
-};
-
 struct tensor_fields {
     const char *name, *dtype;
     json_t *shape;
@@ -61,11 +42,6 @@ static const struct json_field tensor_fields[] = {
 };
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-
-const char *layer_type_name(enum layer_type t)
-{
-    return layer_names[t];
-}
 
 static enum err parse_dims(const json_t *list, int64_t least, const char *field, int64_t *out, int *out_num,
                            struct fault *fault)
@@ -89,55 +65,43 @@ static enum err parse_input(struct arch *a, const json_t *input, struct fault *f
     a->num_features = 1;
     for (int i = 0; i < a->num_input_dims; i++) {
         if (__builtin_mul_overflow(a->num_features, a->input[i], &a->num_features) ||
-            a->num_features > (int64_t)MAX_UNITS)
+            a->num_features > (int64_t)ARCH_MAX_UNITS)
             return fault_set(fault, ERR_INVALID_FIELD, "model.input", "an example has at most %.0f features",
-                             MAX_UNITS);
+                             ARCH_MAX_UNITS);
     }
     return ERR_OK;
 }
 
-static enum err add_dense(struct arch *a, size_t index, struct arch_layer *layer, struct fault *fault)
+/* The outputs of the last layer against the loss. */
+static enum err check_end(struct arch *a, struct fault *fault)
 {
-    char name[32];
-    int64_t shape[2] = {layer->num_outputs, layer->num_inputs};
-    (void)snprintf(name, sizeof name, "%zu.weight", index);
-    layer->weight_tensor = (int)a->tensors.count;
-    enum err err = tensor_table_add(&a->tensors, name, DTYPE_F32, shape, 2, fault);
-    if (!err) {
-        (void)snprintf(name, sizeof name, "%zu.bias", index);
-        layer->bias_tensor = (int)a->tensors.count;
-        err = tensor_table_add(&a->tensors, name, DTYPE_F32, shape, 1, fault);
-    }
-    if (err && fault)
-        (void)snprintf(fault->field, sizeof fault->field, "model.layers[%zu].units", index);
-    return err;
+    const struct arch_layer *last = &a->layers[a->num_layers - 1];
+    if (a->tensors.num_params == 0)
+        return fault_set(fault, ERR_INVALID_FIELD, "model.layers", "no layer has weights; add a dense layer");
+    if (last->type != LAYER_DENSE)
+        return fault_set(fault, ERR_INVALID_FIELD, "model.layers",
+                         "the last layer must be dense: its outputs are the logits of softmax_cross_entropy");
+    a->num_classes = last->num_outputs;
+    if (a->num_classes < 2)
+        return fault_set(
+            fault, ERR_INVALID_FIELD, "model.layers",
+            "the last layer has 1 output; softmax_cross_entropy needs one for each class, at least 2");
+    return ERR_OK;
 }
 
-static enum err parse_layer(struct arch *a, size_t index, const json_t *value, int64_t num_inputs,
-                            struct arena *arena, struct fault *fault)
+static enum err parse_layers(struct arch *a, const json_t *layers, struct arena *arena, struct fault *fault)
 {
-    struct layer_fields fields = {0};
-    struct arch_layer *layer = &a->layers[index];
-    char prefix[64];
-    (void)snprintf(prefix, sizeof prefix, "model.layers[%zu].", index);
-    enum err err = json_spec_parse(value, layer_type_fields, COUNT(layer_type_fields), JSON_IGNORE_UNKNOWN,
-                                   prefix, arena, &fields, fault);
-    if (err)
-        return err;
-    *layer = (struct arch_layer){.type = (enum layer_type)fields.type,
-                                 .num_inputs = num_inputs,
-                                 .num_outputs = num_inputs,
-                                 .weight_tensor = -1,
-                                 .bias_tensor = -1};
-    if (layer->type == LAYER_RELU)
-        return json_spec_parse(value, layer_type_fields, COUNT(layer_type_fields), JSON_REFUSE_UNKNOWN,
-                               prefix, arena, &fields, fault);
-    err = json_spec_parse(value, dense_fields, COUNT(dense_fields), JSON_REFUSE_UNKNOWN, prefix, arena,
-                          &fields, fault);
-    if (err)
-        return err;
-    layer->num_outputs = fields.units;
-    return add_dense(a, index, layer, fault);
+    a->num_layers = json_array_size(layers);
+    a->layers = calloc(a->num_layers, sizeof *a->layers);
+    if (!a->layers)
+        return fault_set(fault, ERR_NO_MEMORY, "model", "out of memory for the model's layers");
+    enum err err = arch_read_input(a, layers, fault);
+    const struct example_shape *shape = &a->input_shape;
+    for (size_t i = 0; !err && i < a->num_layers; i++) {
+        err = arch_read_layer(a, i, json_array_get(layers, i), shape, arena, fault);
+        shape = &a->layers[i].out;
+    }
+    return err ? err : check_end(a, fault);
 }
 
 static enum err parse_layered(struct arch *a, const json_t *model, struct arena *arena, struct fault *fault)
@@ -152,28 +116,7 @@ static enum err parse_layered(struct arch *a, const json_t *model, struct arena 
     a->has_layers = true;
     a->init = (enum init_type)fields.init;
     a->loss = (enum loss_type)fields.loss;
-    a->num_layers = json_array_size(fields.layers);
-    a->layers = calloc(a->num_layers, sizeof *a->layers);
-    if (!a->layers)
-        return fault_set(fault, ERR_NO_MEMORY, "model", "out of memory for the model's layers");
-    int64_t width = a->num_features;
-    for (size_t i = 0; i < a->num_layers; i++) {
-        err = parse_layer(a, i, json_array_get(fields.layers, i), width, arena, fault);
-        if (err)
-            return err;
-        width = a->layers[i].num_outputs;
-    }
-    a->num_classes = width;
-    if (a->tensors.num_params == 0)
-        return fault_set(fault, ERR_INVALID_FIELD, "model.layers", "no layer has weights; add a dense layer");
-    if (a->layers[a->num_layers - 1].type != LAYER_DENSE)
-        return fault_set(fault, ERR_INVALID_FIELD, "model.layers",
-                         "the last layer must be dense: its outputs are the logits of softmax_cross_entropy");
-    if (a->num_classes < 2)
-        return fault_set(
-            fault, ERR_INVALID_FIELD, "model.layers",
-            "the last layer has 1 output; softmax_cross_entropy needs one for each class, at least 2");
-    return ERR_OK;
+    return parse_layers(a, fields.layers, arena, fault);
 }
 
 static enum err parse_tensor(struct arch *a, const json_t *value, const char *prefix, struct arena *arena,
@@ -226,8 +169,12 @@ enum err arch_parse(const json_t *model, struct arch **out, struct fault *fault)
     if (!a)
         return fault_set(fault, ERR_NO_MEMORY, "model", "out of memory for the model's description");
     tensor_table_init(&a->tensors);
-    enum err err = json_object_get(model, "tensors") ? parse_tensors_only(a, model, &arena, fault)
-                                                     : parse_layered(a, model, &arena, fault);
+    json_t *expanded = NULL;
+    enum err err = arch_expand((json_t *)(uintptr_t)model, &expanded, fault);
+    if (!err)
+        err = json_object_get(expanded, "tensors") ? parse_tensors_only(a, expanded, &arena, fault)
+                                                   : parse_layered(a, expanded, &arena, fault);
+    json_decref(expanded);
     arena_release(&arena);
     if (err) {
         arch_free(a);
@@ -244,43 +191,4 @@ void arch_free(struct arch *a)
     tensor_table_release(&a->tensors);
     free(a->layers);
     free(a);
-}
-
-static void init_tensor(enum init_type init, const struct tensor_spec *spec, uint64_t key, float *out)
-{
-    double fan_out = (double)spec->shape[0];
-    double fan_in = (double)spec->num_elements / fan_out;
-    if (init == INIT_GLOROT_UNIFORM) {
-        double s = sqrt(6.0 / (fan_in + fan_out));
-        for (int64_t i = 0; i < spec->num_elements; i++)
-            out[i] = (float)(s * (2.0 * rng_uniform(key, (uint64_t)i) - 1.0));
-    } else {
-        double deviation = sqrt(2.0 / fan_in);
-        for (int64_t i = 0; i < spec->num_elements; i++)
-            out[i] = (float)(deviation * rng_normal(key, (uint64_t)i));
-    }
-}
-
-bool arch_begins_with_zeros(const struct arch *a, size_t tensor)
-{
-    const struct tensor_spec *spec = &a->tensors.items[tensor];
-    return !dtype_is_float(spec->dtype) || spec->num_dims < 2 || a->init == INIT_ZEROS ||
-           spec->num_elements == 0;
-}
-
-void arch_init_tensor(const struct arch *a, uint64_t seed, size_t tensor, float *out_values)
-{
-    const struct tensor_spec *spec = &a->tensors.items[tensor];
-    for (int64_t i = 0; i < spec->num_elements; i++)
-        out_values[i] = 0.0f;
-    if (!arch_begins_with_zeros(a, tensor))
-        init_tensor(a->init, spec, rng_key(seed, RNG_INIT_WEIGHTS, tensor, 0, 0), out_values);
-}
-
-enum err arch_init_params(const struct arch *a, uint64_t seed, float *out_params)
-{
-    for (size_t t = 0; t < a->tensors.count; t++)
-        if (dtype_is_float(a->tensors.items[t].dtype))
-            arch_init_tensor(a, seed, t, out_params + a->tensors.items[t].offset);
-    return ERR_OK;
 }

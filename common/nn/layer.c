@@ -5,10 +5,57 @@ const struct layer_ops *layer_ops_of(enum layer_type type)
     switch (type) {
     case LAYER_DENSE:
         return &layer_dense;
+    case LAYER_CONV2D:
+        return &layer_conv2d;
+    case LAYER_MAX_POOL2D:
+        return &layer_max_pool2d;
+    case LAYER_FLATTEN:
+        return NULL;
     case LAYER_RELU:
         return &layer_relu;
+    case LAYER_TANH:
+        return &layer_tanh;
     case LAYER_TYPE_COUNT:
         break;
     }
     bug("layer type %d", (int)type);
+}
+
+struct layout layout_of(const struct example_shape *shape)
+{
+    const size_t a = (size_t)shape->dims[0], b = (size_t)shape->dims[1], c = (size_t)shape->dims[2];
+    switch (shape->kind) {
+    case SHAPE_IMAGE:
+        return (struct layout){.pixels = b * c, .channels = a, .is_planar = true};
+    case SHAPE_SEQUENCE:
+        return (struct layout){.pixels = a, .channels = b};
+    case SHAPE_VECTOR:
+    case SHAPE_TOKENS:
+        break;
+    }
+    return (struct layout){.pixels = 1, .channels = a};
+}
+
+size_t layer_build_elementwise(struct layer *l, const struct arch_layer *from, size_t left,
+                               struct model_tensor *tensors)
+{
+    (void)from;
+    (void)left;
+    (void)tensors;
+    l->out = l->in;
+    return 1;
+}
+
+void model_tensor_bias(struct model_tensor *t, size_t count)
+{
+    model_tensor_matrix(t, 1, count);
+}
+
+void model_tensor_matrix(struct model_tensor *t, size_t rows, size_t width)
+{
+    const size_t count[3] = {rows, 1, width}, step[3] = {width, width, 1};
+    for (int i = 0; i < 3; i++) {
+        t->count[i] = count[i];
+        t->step[i] = step[i];
+    }
 }

@@ -3,12 +3,15 @@ noinst_LIBRARIES += libfedlane-nn.a libfedlane-trainer.a
 libfedlane_nn_a_SOURCES = \
 	common/compute/compute.c common/compute/compute.h \
 	common/compute/compute_impl.h \
+	common/compute/compute_image.c common/compute/compute_image.h \
+	common/compute/compute_lstm.c common/compute/compute_lstm.h \
 	common/compute/compute_ops.c \
 	common/compute/host_memory.c \
 	common/compute/opencl/cl_device.c common/compute/opencl/cl_device.h \
 	common/compute/opencl/cl_library.c common/compute/opencl/cl_library.h \
 	common/compute/opencl/opencl.c common/compute/opencl/opencl.h \
 	common/compute/opencl/opencl_run.c \
+	common/compute/openblas/conv.c common/compute/openblas/conv.h \
 	common/compute/openblas/kernels.c common/compute/openblas/kernels.h \
 	common/compute/openblas/kernels_avx2.c \
 	common/compute/openblas/kernels_avx512.c \
@@ -20,17 +23,26 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/openblas/template_relu.h \
 	common/compute/openblas/template_softmax.h \
 	common/compute/openblas/template_step.h \
+	common/compute/reference/conv.c \
 	common/compute/reference/dense.c \
+	common/compute/reference/image.c \
+	common/compute/reference/lstm.c \
 	common/compute/reference/reference.c common/compute/reference/reference.h \
 	common/compute/reference/softmax.c \
 	common/compute/reference/vector.c \
+	common/nn/conv2d.c \
 	common/nn/dense.c \
 	common/nn/layer.c common/nn/layer.h \
 	common/nn/loss.c common/nn/loss.h \
+	common/nn/max_pool2d.c \
 	common/nn/model.c common/nn/model.h \
+	common/nn/model_layers.c common/nn/model_layers.h \
 	common/nn/model_memory.c common/nn/model_memory.h \
+	common/nn/model_params.c common/nn/model_params.h \
 	common/nn/relu.c \
-	common/nn/sgd.h
+	common/nn/sgd.h \
+	common/nn/tanh.c \
+	common/nn/unpack.c
 libfedlane_nn_a_CFLAGS = $(AM_CFLAGS) $(OPENBLAS_CFLAGS)
 
 # The kernels travel as text in the program; the device's own compiler builds them.

@@ -2,53 +2,50 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include "common/nn/layer.h"
 #include "common/nn/loss.h"
 #include "common/nn/model_memory.h"
+#include "common/nn/model_params.h"
 
 struct model {
     struct compute *compute;
     size_t num_classes, max_rows, batch_stride;
     struct model_memory memory;
     struct compute_buffer *buffer;
-    struct layer *layers;
+    struct model_layers layers;
     size_t *activations; /* offset of what layer i puts out */
-    size_t num_layers;
-    struct model_tensor *tensors;
-    size_t num_tensors;
-    size_t first_trained; /* index of the first layer with weights */
-    real *staged_x;       /* NULL where the batch lies in the CPU's reach */
+    real *staged_x;      /* NULL where the batch lies in the CPU's reach */
     int32_t *staged_labels;
     size_t last_rows; /* of the last step's batch */
 };
 
-enum err model_plan(const struct arch *arch, size_t max_rows, struct model_plan *out, struct fault *fault)
+/* All that is decided before memory is taken. *out_activations is the caller's to free, also after an error,
+ * and so are the layers. */
+static enum err plan(const struct arch *arch, const struct compute *compute, size_t max_rows,
+                     struct model_layers *layers, struct model_memory *memory, size_t **out_activations,
+                     struct fault *fault)
 {
-    struct model_memory memory;
-    enum err err = model_memory_plan(arch, max_rows, &memory, NULL, NULL, fault);
+    *out_activations = NULL;
+    enum err err = model_layers_init(layers, arch, fault);
     if (err)
         return err;
-    out->persistent_bytes = memory.persistent_bytes;
-    out->ephemeral_bytes = memory.total_bytes - memory.persistent_bytes;
-    return ERR_OK;
+    *out_activations = calloc(layers->count + 1, sizeof **out_activations);
+    if (!*out_activations)
+        return fault_set(fault, ERR_NO_MEMORY, NULL, "out of memory for a model's layers");
+    return model_memory_plan(arch, compute, max_rows, layers, memory, *out_activations, fault);
 }
 
-static void build_layers(struct model *m, const struct arch *arch)
+enum err model_plan(const struct arch *arch, const struct compute *compute, size_t max_rows,
+                    struct model_plan *out, struct fault *fault)
 {
-    m->first_trained = m->num_layers;
-    for (size_t i = m->num_layers; i-- > 0;) {
-        const struct arch_layer *from = &arch->layers[i];
-        struct layer *l = &m->layers[i];
-        l->ops = layer_ops_of(from->type);
-        l->num_inputs = (size_t)from->num_inputs;
-        l->num_outputs = (size_t)from->num_outputs;
-        if (from->weight_tensor >= 0)
-            l->weight = m->tensors[from->weight_tensor].at;
-        if (from->bias_tensor >= 0)
-            l->bias = m->tensors[from->bias_tensor].at;
-        if (l->ops->gradient)
-            m->first_trained = i;
-    }
+    struct model_layers layers = {0};
+    struct model_memory memory;
+    size_t *activations = NULL;
+    enum err err = plan(arch, compute, max_rows, &layers, &memory, &activations, fault);
+    if (!err)
+        *out = (struct model_plan){memory.persistent_bytes, memory.total_bytes - memory.persistent_bytes};
+    free(activations);
+    model_layers_release(&layers);
+    return err;
 }
 
 static struct compute_slice at(const struct model *m, size_t offset)
@@ -87,18 +84,8 @@ enum err model_new(const struct arch *arch, struct compute *compute, size_t max_
     m->batch_stride = compute_stride((size_t)arch->num_features);
     m->num_classes = (size_t)arch->num_classes;
     m->max_rows = max_rows;
-    m->num_layers = arch->num_layers;
-    m->layers = calloc(arch->num_layers + 1, sizeof *m->layers);
-    m->activations = calloc(arch->num_layers + 1, sizeof *m->activations);
-    m->num_tensors = arch->tensors.count;
-    m->tensors = calloc(arch->tensors.count + 1, sizeof *m->tensors);
-    enum err err = m->layers && m->activations && m->tensors ? ERR_OK : ERR_NO_MEMORY;
-    if (err)
-        (void)fault_set(fault, err, NULL, "out of memory for a model's layers");
-    if (!err)
-        err = model_memory_plan(arch, max_rows, &m->memory, m->activations, m->tensors, fault);
+    enum err err = plan(arch, compute, max_rows, &m->layers, &m->memory, &m->activations, fault);
     if (!err) {
-        build_layers(m, arch);
         err = take_memory(m);
         if (err)
             (void)fault_set(fault, err, NULL,
@@ -120,31 +107,24 @@ void model_free(struct model *m)
     compute_free(m->compute, m->buffer);
     free(m->staged_x);
     free(m->staged_labels);
-    free(m->layers);
     free(m->activations);
-    free(m->tensors);
+    model_layers_release(&m->layers);
     free(m);
 }
 
 enum err model_write(struct model *m, enum model_block block, const real *params)
 {
     enum err err = ERR_OK;
-    for (size_t i = 0; !err && i < m->num_tensors; i++) {
-        const struct model_tensor *t = &m->tensors[i];
-        err = compute_write_matrix(m->compute, compute_at(block_slice(m, block), t->at), params + t->flat,
-                                   t->rows, t->width);
-    }
+    for (size_t i = 0; !err && i < m->layers.num_tensors; i++)
+        err = model_params_write(m->compute, &m->layers.tensors[i], block_slice(m, block), params);
     return err;
 }
 
 enum err model_read(struct model *m, enum model_block block, real *out_params)
 {
     enum err err = ERR_OK;
-    for (size_t i = 0; !err && i < m->num_tensors; i++) {
-        const struct model_tensor *t = &m->tensors[i];
-        err = compute_read_matrix(m->compute, compute_at(block_slice(m, block), t->at), out_params + t->flat,
-                                  t->rows, t->width);
-    }
+    for (size_t i = 0; !err && i < m->layers.num_tensors; i++)
+        err = model_params_read(m->compute, &m->layers.tensors[i], block_slice(m, block), out_params);
     return err;
 }
 
@@ -176,18 +156,22 @@ enum err model_batch_ready(struct model *m, size_t rows)
     return err;
 }
 
-static struct compute_slice layer_input(const struct model *m, size_t i)
+static struct layer_pass layer_pass_of(const struct model *m, size_t rows, size_t i)
 {
-    return at(m, i == 0 ? m->memory.x : m->activations[i - 1]);
+    return (struct layer_pass){.compute = m->compute,
+                               .rows = rows,
+                               .in = at(m, i == 0 ? m->memory.x : m->activations[i - 1]),
+                               .out = at(m, m->activations[i]),
+                               .own = at(m, m->layers.items[i].own),
+                               .scratch = at(m, m->memory.scratch)};
 }
 
 static enum err forward(struct model *m, size_t rows, struct compute_slice params)
 {
     enum err err = ERR_OK;
-    for (size_t i = 0; !err && i < m->num_layers; i++) {
-        const struct layer *l = &m->layers[i];
-        const struct layer_pass pass = {
-            .compute = m->compute, .rows = rows, .in = layer_input(m, i), .out = at(m, m->activations[i])};
+    for (size_t i = 0; !err && i < m->layers.count; i++) {
+        const struct layer *l = &m->layers.items[i];
+        const struct layer_pass pass = layer_pass_of(m, rows, i);
         err = l->ops->forward(l, &pass, params);
     }
     return err;
@@ -216,16 +200,13 @@ static enum err backward(struct model *m, size_t rows, const struct backward_goa
 {
     enum err err = ERR_OK;
     int current = 0;
-    for (size_t i = m->num_layers; !err && i-- > m->first_trained;) {
-        const struct layer *l = &m->layers[i];
-        int next = l->ops->is_in_place ? current : 1 - current;
-        const struct layer_pass pass = {.compute = m->compute,
-                                        .rows = rows,
-                                        .in = layer_input(m, i),
-                                        .out = at(m, m->activations[i]),
-                                        .d_out = at(m, m->memory.deltas[current]),
-                                        .d_in = at(m, m->memory.deltas[next])};
-        if (i > m->first_trained)
+    for (size_t i = m->layers.count; !err && i-- > m->layers.first_trained;) {
+        const struct layer *l = &m->layers.items[i];
+        int next = l->ops->can_be_in_place ? current : 1 - current;
+        struct layer_pass pass = layer_pass_of(m, rows, i);
+        pass.d_out = at(m, m->memory.deltas[current]);
+        pass.d_in = at(m, m->memory.deltas[next]);
+        if (i > m->layers.first_trained)
             err = l->ops->backward(l, &pass, goal->params);
         if (!err)
             err = use_gradient(m, l, &pass, goal);
@@ -236,20 +217,21 @@ static enum err backward(struct model *m, size_t rows, const struct backward_goa
 
 static struct compute_slice logits(const struct model *m)
 {
-    return at(m, m->activations[m->num_layers - 1]);
+    return at(m, m->activations[m->layers.count - 1]);
 }
 
 /* The whole step of a model of one dense layer in one operation. */
 static enum err step_of_one_layer(struct model *m, size_t rows, const struct sgd *sgd)
 {
-    const struct layer *l = &m->layers[0];
+    const struct layer *l = &m->layers.items[0];
     struct compute_slice params = block_slice(m, MODEL_WEIGHTS), anchor = block_slice(m, MODEL_ANCHOR),
                          losses = at(m, m->memory.step_losses);
-    return compute_softmax_step(
-        m->compute, rows, l->num_inputs, l->num_outputs, 1 / (real)rows, sgd->learning_rate, sgd->proximal_mu,
-        at(m, m->memory.x), at(m, m->memory.labels), compute_at(params, l->weight),
-        compute_at(params, l->bias), compute_at(anchor, l->weight), compute_at(anchor, l->bias),
-        at(m, m->memory.deltas[0]), losses, compute_at(losses, rows * sizeof(real)));
+    return compute_softmax_step(m->compute, rows, l->in.channels, l->out.channels, 1 / (real)rows,
+                                sgd->learning_rate, sgd->proximal_mu, at(m, m->memory.x),
+                                at(m, m->memory.labels), compute_at(params, l->tensors[0]),
+                                compute_at(params, l->tensors[1]), compute_at(anchor, l->tensors[0]),
+                                compute_at(anchor, l->tensors[1]), at(m, m->memory.deltas[0]), losses,
+                                compute_at(losses, rows * sizeof(real)));
 }
 
 enum err model_step(struct model *m, size_t rows, const struct sgd *sgd)
@@ -258,7 +240,7 @@ enum err model_step(struct model *m, size_t rows, const struct sgd *sgd)
     if (rows == 0)
         return ERR_OK;
     m->last_rows = rows;
-    if (m->num_layers == 1 && m->layers[0].ops == &layer_dense)
+    if (m->layers.count == 1 && m->layers.items[0].ops == &layer_dense)
         return step_of_one_layer(m, rows, sgd);
     enum err err = forward(m, rows, goal.params);
     if (!err)

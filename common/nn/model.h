@@ -18,13 +18,13 @@ enum model_block { MODEL_WEIGHTS, MODEL_ANCHOR, MODEL_GRADIENT, MODEL_OTHER, MOD
 
 struct model_plan {
     size_t persistent_bytes; /* parameter blocks */
-    size_t ephemeral_bytes;  /* batch, activations, their gradients, losses */
+    size_t ephemeral_bytes;  /* batch, activations, their gradients, scratch, losses */
 };
 
 /* What model_new takes from the backend, exactly. max_rows: of the largest batch. ERR_INVALID_FIELD where the
  * architecture only names tensors, ERR_NO_MEMORY where the sum overflows. */
-enum err model_plan(const struct arch *arch, size_t max_rows, struct model_plan *out,
-                    struct fault *fault) MUST_CHECK;
+enum err model_plan(const struct arch *arch, const struct compute *compute, size_t max_rows,
+                    struct model_plan *out, struct fault *fault) MUST_CHECK;
 /* arch and compute outlive the model. One allocation on the backend; nothing allocates later. */
 enum err model_new(const struct arch *arch, struct compute *compute, size_t max_rows, struct model **out,
                    struct fault *fault) MUST_CHECK;

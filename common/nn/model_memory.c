@@ -1,7 +1,5 @@
 #include "common/nn/model_memory.h"
 
-#include "common/nn/layer.h"
-
 struct plan {
     size_t used;
     bool overflows;
@@ -29,53 +27,57 @@ static size_t take_matrix(struct plan *p, size_t rows, size_t width)
 }
 
 /* One block of parameters, as if it were the first. */
-static void plan_block(struct plan *p, const struct tensor_table *tensors, struct model_tensor *out_tensors)
+static void plan_block(struct plan *p, struct model_layers *layers)
 {
-    for (size_t i = 0; i < tensors->count; i++) {
-        const struct tensor_spec *spec = &tensors->items[i];
-        size_t width = spec->num_dims > 0 ? (size_t)spec->shape[spec->num_dims - 1] : 1;
-        size_t rows = width ? (size_t)spec->num_elements / width : 0, at = take_matrix(p, rows, width);
-        if (out_tensors)
-            out_tensors[i] = (struct model_tensor){rows, width, at, (size_t)spec->offset};
+    for (size_t i = 0; i < layers->num_tensors; i++) {
+        struct model_tensor *t = &layers->tensors[i];
+        t->at = take_matrix(p, t->count[0] * t->count[1], t->count[2]);
+    }
+    for (size_t i = 0; i < layers->count; i++) {
+        struct layer *l = &layers->items[i];
+        for (size_t k = 0; k < LAYER_MAX_TENSORS && l->tensor >= 0; k++) {
+            size_t tensor = (size_t)l->tensor + k;
+            l->tensors[k] = tensor < layers->num_tensors ? layers->tensors[tensor].at : 0;
+        }
     }
 }
 
-static void plan_layers(struct plan *p, const struct arch *arch, size_t rows, struct model_memory *out,
-                        size_t *out_activations)
+/* What the layers put out, what they keep of it, and the gradients that run back through those that learn. */
+static void plan_layers(struct plan *p, const struct compute *compute, size_t rows,
+                        struct model_layers *layers, struct model_memory *out, size_t *out_activations)
 {
-    size_t previous = out->x, widest = 0;
-    for (size_t i = 0; i < arch->num_layers; i++) {
-        const struct arch_layer *l = &arch->layers[i];
-        size_t width = (size_t)l->num_outputs;
-        /* In place of the activations before, but never of the batch itself, which the next step may still
-         * want. */
-        if (!layer_ops_of(l->type)->is_in_place || i == 0)
-            previous = take_matrix(p, rows, width);
-        if (out_activations)
-            out_activations[i] = previous;
-        widest = width > widest ? width : widest;
+    size_t widest = 0;
+    for (size_t i = 0; i < layers->count; i++) {
+        struct layer *l = &layers->items[i];
+        size_t width = layout_floats(&l->out), scratch = 0;
+        out_activations[i] = l->is_in_place ? out_activations[i - 1] : take(p, rows, width, sizeof(real));
+        if (l->ops->own_bytes)
+            l->own = take(p, l->ops->own_bytes(l, rows), 1, 1);
+        if (l->ops->scratch_bytes)
+            scratch = l->ops->scratch_bytes(l, compute, rows);
+        out->scratch_bytes = scratch > out->scratch_bytes ? scratch : out->scratch_bytes;
+        if (i >= layers->first_trained)
+            widest = width > widest ? width : widest;
     }
     for (int i = 0; i < 2; i++)
-        out->deltas[i] = take_matrix(p, rows, widest);
+        out->deltas[i] = take(p, rows, widest, sizeof(real));
+    out->scratch = take(p, out->scratch_bytes, 1, 1);
 }
 
-enum err model_memory_plan(const struct arch *arch, size_t max_rows, struct model_memory *out,
-                           size_t *out_activations, struct model_tensor *out_tensors, struct fault *fault)
+enum err model_memory_plan(const struct arch *arch, const struct compute *compute, size_t max_rows,
+                           struct model_layers *layers, struct model_memory *out, size_t *out_activations,
+                           struct fault *fault)
 {
     struct plan p = {0};
     *out = (struct model_memory){0};
-    if (!arch->has_layers)
-        return fault_set(
-            fault, ERR_INVALID_FIELD, "model",
-            "names only tensors; this trainer needs \"input\" and \"layers\" to know what to compute");
-    plan_block(&p, &arch->tensors, out_tensors);
+    plan_block(&p, layers);
     out->block_bytes = p.used;
     for (int i = 1; i < MODEL_NUM_BLOCKS; i++)
         out->blocks[i] = take(&p, out->block_bytes, 1, 1);
     out->persistent_bytes = p.used;
     out->x = take_matrix(&p, max_rows, (size_t)arch->num_features);
     out->labels = take(&p, max_rows, 1, sizeof(int32_t));
-    plan_layers(&p, arch, max_rows, out, out_activations);
+    plan_layers(&p, compute, max_rows, layers, out, out_activations);
     out->losses = take(&p, max_rows, 2, sizeof(real));
     out->correct = take(&p, max_rows, 1, sizeof(int32_t));
     out->step_losses = take(&p, max_rows, 2, sizeof(real));

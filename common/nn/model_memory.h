@@ -3,13 +3,7 @@
 #define FEDLANE_NN_MODEL_MEMORY_H
 
 #include "common/nn/model.h"
-
-/* A parameter tensor as a matrix: its last dimension is the width. */
-struct model_tensor {
-    size_t rows, width;
-    size_t at;   /* bytes from the start of a parameter block */
-    size_t flat; /* where the model's own order, without padding, has it */
-};
+#include "common/nn/model_layers.h"
 
 struct model_memory {
     size_t blocks[MODEL_NUM_BLOCKS];
@@ -17,16 +11,18 @@ struct model_memory {
     size_t persistent_bytes; /* the blocks come first */
     size_t x, labels;        /* the batch */
     size_t deltas[2];        /* gradients of activations, used in turn */
-    size_t losses, correct;  /* per row, of evaluations and full gradients */
-    size_t step_losses;      /* per row, of the last step */
-    size_t scalar;           /* one double */
+    size_t scratch;          /* of one operation at a time */
+    size_t scratch_bytes;
+    size_t losses, correct; /* per row, of evaluations and full gradients */
+    size_t step_losses;     /* per row, of the last step */
+    size_t scalar;          /* one double */
     size_t total_bytes;
 };
 
-/* out_activations: for each layer the offset of its output; out_tensors: for each tensor where it lies. Both
- * may be NULL. Errors as model_plan. */
-enum err model_memory_plan(const struct arch *arch, size_t max_rows, struct model_memory *out,
-                           size_t *out_activations, struct model_tensor *out_tensors,
+/* Sets where the layers' tensors and what they keep lie, too; out_activations: for each layer the offset of
+ * its output. ERR_NO_MEMORY where the sum overflows. */
+enum err model_memory_plan(const struct arch *arch, const struct compute *compute, size_t max_rows,
+                           struct model_layers *layers, struct model_memory *out, size_t *out_activations,
                            struct fault *fault) MUST_CHECK;
 
 #endif

@@ -6,6 +6,11 @@ libfedlane_fl_a_SOURCES = \
 	common/fl/proximal.c common/fl/proximal.h \
 	common/fl/schedule.c common/fl/schedule.h \
 	common/model/arch.c common/model/arch.h \
+	common/model/arch_impl.h \
+	common/model/arch_init.c \
+	common/model/arch_layers.c \
+	common/model/arch_presets.c \
+	common/model/shape.c common/model/shape.h \
 	common/tensor/safetensors.h \
 	common/tensor/safetensors_decode.c \
 	common/tensor/safetensors_encode.c \

@@ -5,6 +5,7 @@
 #include "common/base/limits.h"
 #include "common/base/str.h"
 #include "common/json/json_spec.h"
+#include "common/model/arch.h"
 #include "server/core/json_defaults.h"
 
 #define COUNT(a)                  (sizeof(a) / sizeof *(a))
@@ -272,6 +273,17 @@ static const char *dataset_of_data(const json_t *data)
     return name && strlen(name) <= LIMIT_NAME ? name : "";
 }
 
+/* What is stored has the layers themselves: a preset may mean others in a later version. */
+static enum err model_expand(json_t *doc, struct run_spec *out, struct fault *fault)
+{
+    json_t *model = NULL;
+    enum err e = arch_expand(json_object_get(doc, "model"), &model, fault);
+    if (e)
+        return e;
+    out->model = model;
+    return json_object_set_new(doc, "model", model) ? ERR_NO_MEMORY : ERR_OK;
+}
+
 enum err run_spec_parse(json_t *doc, struct arena *arena, struct run_spec *out, struct fault *fault)
 {
     struct raw_spec raw = {.experiment = "Default", .name = "", .dataset = "", .autostart = true};
@@ -289,7 +301,8 @@ enum err run_spec_parse(json_t *doc, struct arena *arena, struct run_spec *out, 
     out->seed = raw.seed;
     out->num_rounds = raw.num_rounds;
     out->autostart = raw.autostart;
-    out->model = raw.model;
+    if (!e)
+        e = model_expand(doc, out, fault);
     if (!e)
         e = out->dataset ? strategy_parse(doc, arena, out, fault) : ERR_NO_MEMORY;
     if (!e)

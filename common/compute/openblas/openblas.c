@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/base/log.h"
+#include "common/compute/openblas/conv.h"
 #include "common/compute/openblas/kernels.h"
 
 /* OpenBLAS exports it and declares it nowhere; other BLAS libraries do not have it. */
@@ -46,10 +47,21 @@ static const char *blas_describe(void *state)
     return description;
 }
 
+static bool is_conv(const struct compute_op *op)
+{
+    return op->kind >= COMPUTE_CONV_FORWARD && op->kind <= COMPUTE_CONV_UPDATE;
+}
+
 static bool blas_supports(void *state, const struct compute_op *op)
 {
     (void)state;
-    return kernels->run[op->kind] != NULL;
+    return kernels->run[op->kind] != NULL || (is_conv(op) && blas_conv_supports(op));
+}
+
+static size_t blas_scratch(void *state, const struct compute_op *op)
+{
+    (void)state;
+    return is_conv(op) ? blas_conv_scratch(op) : 0;
 }
 
 /* Whether a product is so large that packing its operands pays. Only the sizes decide, so that bits never
@@ -88,6 +100,8 @@ static enum err blas_run(void *state, const struct compute_op *op)
         blas_forward(op);
     else if (op->kind == COMPUTE_DENSE_INPUT_GRADIENT && is_for_blas(op))
         blas_input_gradient(op);
+    else if (is_conv(op))
+        blas_conv_run(op);
     else
         kernels->run[op->kind](op);
     return ERR_OK;
@@ -102,4 +116,5 @@ const struct compute_backend compute_openblas = {
     .release = compute_host_release,
     .supports = blas_supports,
     .run = blas_run,
+    .scratch = blas_scratch,
 };

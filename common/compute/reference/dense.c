@@ -50,11 +50,6 @@ static double bias_gradient(const struct compute_op *op, const real *dz, size_t 
     return sum;
 }
 
-static void put(real *to, double gradient, bool accumulate)
-{
-    *to = (real)(accumulate ? (double)*to + gradient : gradient);
-}
-
 void reference_dense_gradient(const struct compute_op *op)
 {
     size_t inputs = compute_stride(op->inputs);
@@ -62,17 +57,11 @@ void reference_dense_gradient(const struct compute_op *op)
     real *dw = compute_arg(op, 2), *db = compute_arg(op, 3);
     for (size_t c = 0; c < op->outputs; c++) {
         for (size_t j = 0; j < op->inputs; j++)
-            put(&dw[c * inputs + j], weight_gradient(op, x, dz, c, j), op->accumulate);
-        put(&db[c], bias_gradient(op, dz, c), op->accumulate);
+            reference_put(op, &dw[c * inputs + j], weight_gradient(op, x, dz, c, j));
+        reference_put(op, &db[c], bias_gradient(op, dz, c));
     }
     reference_pad(dw, op->outputs, op->inputs);
     reference_pad(db, 1, op->outputs);
-}
-
-static void step(const struct compute_op *op, real *w, real w0, double gradient)
-{
-    double h = gradient + (double)op->mu * ((double)*w - (double)w0);
-    *w = (real)((double)*w - (double)op->learning_rate * h);
 }
 
 void reference_dense_update(const struct compute_op *op)
@@ -84,8 +73,8 @@ void reference_dense_update(const struct compute_op *op)
     for (size_t c = 0; c < op->outputs; c++) {
         for (size_t j = 0; j < op->inputs; j++) {
             size_t i = c * inputs + j;
-            step(op, &w[i], w0[i], weight_gradient(op, x, dz, c, j));
+            reference_step(op, &w[i], w0[i], weight_gradient(op, x, dz, c, j));
         }
-        step(op, &b[c], b0[c], bias_gradient(op, dz, c));
+        reference_step(op, &b[c], b0[c], bias_gradient(op, dz, c));
     }
 }

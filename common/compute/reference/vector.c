@@ -1,3 +1,4 @@
+#include <math.h>
 #include "common/compute/reference/reference.h"
 
 void reference_relu_forward(const struct compute_op *op)
@@ -14,6 +15,22 @@ void reference_relu_backward(const struct compute_op *op)
     real *dx = compute_arg(op, 2);
     for (size_t i = 0; i < op->rows; i++)
         dx[i] = y[i] > 0 ? dy[i] : 0;
+}
+
+void reference_tanh_forward(const struct compute_op *op)
+{
+    const real *x = compute_arg(op, 0);
+    real *y = compute_arg(op, 1);
+    for (size_t i = 0; i < op->rows; i++)
+        y[i] = (real)tanh((double)x[i]);
+}
+
+void reference_tanh_backward(const struct compute_op *op)
+{
+    const real *y = compute_arg(op, 0), *dy = compute_arg(op, 1);
+    real *dx = compute_arg(op, 2);
+    for (size_t i = 0; i < op->rows; i++)
+        dx[i] = (real)((double)dy[i] * (1 - (double)y[i] * (double)y[i]));
 }
 
 void reference_prox_gradient(const struct compute_op *op)

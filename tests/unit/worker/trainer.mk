@@ -35,21 +35,32 @@ tests_bin_test_no_allocation_LDADD = libfedlane-trainer.a $(NN_LIBS) $(CHECK_LIB
 check_LIBRARIES += tests/libfedlane-float64.a
 tests_libfedlane_float64_a_SOURCES = \
 	common/compute/compute.c \
+	common/compute/compute_image.c \
+	common/compute/compute_lstm.c \
 	common/compute/compute_ops.c \
 	common/compute/host_memory.c \
+	common/compute/reference/conv.c \
 	common/compute/reference/dense.c \
+	common/compute/reference/image.c \
+	common/compute/reference/lstm.c \
 	common/compute/reference/reference.c \
 	common/compute/reference/softmax.c \
 	common/compute/reference/vector.c \
 	common/data/synthetic.c \
 	common/fl/average.c \
 	common/fl/dissimilarity.c \
+	common/nn/conv2d.c \
 	common/nn/dense.c \
 	common/nn/layer.c \
 	common/nn/loss.c \
+	common/nn/max_pool2d.c \
 	common/nn/model.c \
+	common/nn/model_layers.c \
 	common/nn/model_memory.c \
+	common/nn/model_params.c \
 	common/nn/relu.c \
+	common/nn/tanh.c \
+	common/nn/unpack.c \
 	worker/trainer_local.c
 tests_libfedlane_float64_a_CPPFLAGS = $(AM_CPPFLAGS) -DFEDLANE_FLOAT64
 

@@ -1,0 +1,223 @@
+#include "common/compute/openblas/conv.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+#include "common/compute/compute_image.h"
+
+/* One image at a time in scratch memory. */
+struct work {
+    const struct compute_conv *g;
+    size_t pixels, terms, stride; /* outputs of the convolution; weights of each; filters with padding */
+    float *windows;               /* [pixels][terms] */
+    float *out;                   /* [pixels][stride]: the convolution's own output, or its gradient */
+    float *gradient;              /* [terms + 1][stride]: of weights and bias, where they make a step */
+};
+
+static struct work work_of(const struct compute_op *op)
+{
+    const struct compute_conv *g = op->conv;
+    struct work w = {.g = g,
+                     .pixels = g->out_height * g->out_width,
+                     .terms = compute_conv_weights(g),
+                     .stride = compute_stride(g->filters)};
+    w.windows = compute_scratch_arg(op);
+    w.out = w.windows + compute_stride(w.pixels * w.terms);
+    w.gradient = w.out + w.pixels * w.stride;
+    return w;
+}
+
+size_t blas_conv_scratch(const struct compute_op *op)
+{
+    const struct compute_conv *g = op->conv;
+    size_t pixels = g->out_height * g->out_width, terms = compute_conv_weights(g),
+           stride = compute_stride(g->filters);
+    size_t gradient = op->kind == COMPUTE_CONV_UPDATE ? (terms + 1) * stride : 0;
+    return (compute_stride(pixels * terms) + pixels * stride + gradient + 16) * sizeof(float);
+}
+
+bool blas_conv_supports(const struct compute_op *op)
+{
+    const struct compute_conv *g = op->conv;
+    const size_t most = 1u << 30, pixels = g->out_height * g->out_width, terms = compute_conv_weights(g);
+    return pixels > 0 && terms > 0 && g->filters > 0 && pixels < most && terms < most && g->filters < most;
+}
+
+/* Copies between an image and its windows: into them, or, where is_back, adding what they hold to it. */
+static void move_pixel(const struct work *w, float *image, float *window, size_t y, size_t x, bool is_back)
+{
+    const struct compute_conv *g = w->g;
+    const size_t pixel = y * g->width + x, plane = g->height * g->width;
+    if (is_back) {
+        float *to = image + pixel * compute_stride(g->channels);
+        for (size_t c = 0; c < g->channels; c++)
+            to[c] += window[c];
+    } else if (g->is_planar) {
+        for (size_t c = 0; c < g->channels; c++)
+            window[c] = image[c * plane + pixel];
+    } else {
+        memcpy(window, image + pixel * compute_stride(g->channels), g->channels * sizeof *window);
+    }
+}
+
+static void move_windows(const struct work *w, float *image, bool is_back)
+{
+    const struct compute_conv *g = w->g;
+    float *window = w->windows;
+    for (size_t p = 0; p < w->pixels; p++) {
+        size_t top = p / g->out_width * g->stride, left = p % g->out_width * g->stride;
+        for (size_t ky = 0; ky < g->kernel_height; ky++) {
+            for (size_t kx = 0; kx < g->kernel_width; kx++, window += g->channels) {
+                size_t y = top + ky - g->pad_top, x = left + kx - g->pad_left; /* wrap around below 0 */
+                if (y < g->height && x < g->width)
+                    move_pixel(w, image, window, y, x, is_back);
+                else if (!is_back)
+                    memset(window, 0, g->channels * sizeof *window);
+            }
+        }
+    }
+}
+
+static void finish_pixel(const struct work *w, const float *from, size_t window, size_t side, size_t row,
+                         float *z, uint8_t *largest)
+{
+    for (size_t f = 0; f < w->stride; f++) {
+        float best = from[f];
+        size_t where = 0;
+        for (size_t i = 1; i < window; i++) {
+            float v = from[(i / side * row + i % side) * w->stride + f];
+            if (v > best || (isnan(v) && !isnan(best))) {
+                best = v;
+                where = i;
+            }
+        }
+        if (w->g->has_relu && best <= 0) {
+            best = 0;
+            where = COMPUTE_CUT;
+        }
+        z[f] = best;
+        if (largest)
+            largest[f] = (uint8_t)where;
+    }
+}
+
+/* relu and pool, from the convolution's own output. */
+static void finish_image(const struct work *w, float *z, uint8_t *largest)
+{
+    const struct compute_pool *pool = &w->g->pool;
+    if (pool->size == 0) {
+        for (size_t p = 0; p < w->pixels; p++)
+            finish_pixel(w, w->out + p * w->stride, 1, 1, 0, z + p * w->stride, NULL);
+        return;
+    }
+    for (size_t p = 0; p < pool->out_height * pool->out_width; p++) {
+        size_t y = p / pool->out_width * pool->stride, x = p % pool->out_width * pool->stride;
+        finish_pixel(w, w->out + (y * w->g->out_width + x) * w->stride, pool->size * pool->size, pool->size,
+                     w->g->out_width, z + p * w->stride, largest + p * w->stride);
+    }
+}
+
+static void forward(const struct compute_op *op)
+{
+    const struct work w = work_of(op);
+    const size_t output = compute_conv_output(w.g);
+    const float *weights = compute_arg(op, 1), *b = compute_arg(op, 2);
+    for (size_t r = 0; r < op->rows; r++) {
+        uint8_t *largest = w.g->pool.size ? (uint8_t *)compute_arg(op, 4) + r * output : NULL;
+        move_windows(&w, (float *)compute_arg(op, 0) + r * compute_conv_input(w.g), false);
+        for (size_t p = 0; p < w.pixels; p++)
+            memcpy(w.out + p * w.stride, b, w.stride * sizeof *b);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)w.pixels, (int)w.stride, (int)w.terms, 1,
+                    w.windows, (int)w.terms, weights, (int)w.stride, 1, w.out, (int)w.stride);
+        finish_image(&w, (float *)compute_arg(op, 3) + r * output, largest);
+    }
+}
+
+/* The gradient of the convolution's own output of image r, from that of z. */
+static void spread_gradient(const struct work *w, const float *dz, const void *seen, size_t r)
+{
+    const struct compute_conv *g = w->g;
+    const size_t output = compute_conv_output(g);
+    dz += r * output;
+    if (g->pool.size == 0) {
+        const float *z = g->has_relu ? (const float *)seen + r * output : dz;
+        for (size_t i = 0; i < output; i++)
+            w->out[i] = g->has_relu && z[i] <= 0 ? 0 : dz[i];
+        return;
+    }
+    const uint8_t *largest = (const uint8_t *)seen + r * output;
+    memset(w->out, 0, w->pixels * w->stride * sizeof *w->out);
+    for (size_t i = 0; i < output; i++) {
+        if (largest[i] == COMPUTE_CUT)
+            continue;
+        size_t p = i / w->stride, y = p / g->pool.out_width * g->pool.stride + largest[i] / g->pool.size,
+               x = p % g->pool.out_width * g->pool.stride + largest[i] % g->pool.size;
+        w->out[(y * g->out_width + x) * w->stride + i % w->stride] += dz[i];
+    }
+}
+
+static void input_gradient(const struct compute_op *op)
+{
+    const struct work w = work_of(op);
+    const size_t input = compute_conv_input(w.g);
+    const float *weights = compute_arg(op, 2);
+    float *dx = compute_arg(op, 3);
+    memset(dx, 0, op->rows * input * sizeof *dx);
+    for (size_t r = 0; r < op->rows; r++) {
+        spread_gradient(&w, compute_arg(op, 0), compute_arg(op, 1), r);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)w.pixels, (int)w.terms, (int)w.stride, 1,
+                    w.out, (int)w.stride, weights, (int)w.stride, 0, w.windows, (int)w.terms);
+        move_windows(&w, dx + r * input, true);
+    }
+}
+
+/* The gradient of weights and bias, summed from zero unless `accumulate`. */
+static void weight_gradients(const struct compute_op *op, const struct work *w, bool accumulate, float *dw,
+                             float *db)
+{
+    if (!accumulate)
+        memset(db, 0, w->stride * sizeof *db);
+    if (!accumulate && op->rows == 0)
+        memset(dw, 0, w->terms * w->stride * sizeof *dw);
+    for (size_t r = 0; r < op->rows; r++) {
+        move_windows(w, (float *)compute_arg(op, 0) + r * compute_conv_input(w->g), false);
+        spread_gradient(w, compute_arg(op, 1), compute_arg(op, 2), r);
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)w->terms, (int)w->stride, (int)w->pixels, 1,
+                    w->windows, (int)w->terms, w->out, (int)w->stride, accumulate || r > 0 ? 1 : 0, dw,
+                    (int)w->stride);
+        for (size_t p = 0; p < w->pixels; p++) {
+            for (size_t f = 0; f < w->stride; f++)
+                db[f] += w->out[p * w->stride + f];
+        }
+    }
+}
+
+static void step(const struct compute_op *op, size_t n, const float *gradient, float *weights,
+                 const float *anchor)
+{
+    for (size_t i = 0; i < n; i++)
+        weights[i] -= op->learning_rate * (gradient[i] + op->mu * (weights[i] - anchor[i]));
+}
+
+static void update(const struct compute_op *op)
+{
+    const struct work w = work_of(op);
+    float *db = w.gradient + w.terms * w.stride;
+    weight_gradients(op, &w, false, w.gradient, db);
+    step(op, w.terms * w.stride, w.gradient, compute_arg(op, 3), compute_arg(op, 5));
+    step(op, w.stride, db, compute_arg(op, 4), compute_arg(op, 6));
+}
+
+void blas_conv_run(const struct compute_op *op)
+{
+    if (op->kind == COMPUTE_CONV_FORWARD) {
+        forward(op);
+    } else if (op->kind == COMPUTE_CONV_INPUT_GRADIENT) {
+        input_gradient(op);
+    } else if (op->kind == COMPUTE_CONV_GRADIENT) {
+        const struct work w = work_of(op);
+        weight_gradients(op, &w, op->accumulate, compute_arg(op, 3), compute_arg(op, 4));
+    } else {
+        update(op);
+    }
+}

@@ -1,0 +1,133 @@
+/* Models by name. A preset is what it writes out: layers like any others. */
+#include <stdio.h>
+#include <string.h>
+#include "common/json/json_spec.h"
+#include "common/model/arch_impl.h"
+
+struct preset_fields {
+    const char *preset;
+    json_t *input;
+    int64_t classes;
+    json_t *loss, *init;
+};
+
+static const struct json_field preset_fields[] = {
+    JSON_FIELD(struct preset_fields, preset, JSON_FIELD_TEXT, .is_required = true, .max = LIMIT_NAME),
+    JSON_FIELD(struct preset_fields, input, JSON_FIELD_ARRAY),
+    JSON_FIELD(struct preset_fields, classes, JSON_FIELD_INT, .min = 2, .max = ARCH_MAX_UNITS),
+    JSON_FIELD(struct preset_fields, loss, JSON_FIELD_ANY),
+    JSON_FIELD(struct preset_fields, init, JSON_FIELD_ANY),
+};
+
+static json_t *dense(json_int_t units)
+{
+    return json_pack("{s:s, s:I}", "type", "dense", "units", units);
+}
+
+static json_t *plain(const char *type)
+{
+    return json_pack("{s:s}", "type", type);
+}
+
+static json_t *softmax_layers(json_int_t classes)
+{
+    return json_pack("[o]", dense(classes));
+}
+
+static json_t *mlp_layers(json_int_t classes)
+{
+    return json_pack("[o, o, o, o, o]", dense(200), plain("relu"), dense(200), plain("relu"), dense(classes));
+}
+
+static json_t *convolution(int filters)
+{
+    return json_pack("{s:s, s:i, s:i, s:s}", "type", "conv2d", "filters", filters, "kernel", 5, "padding",
+                     "same");
+}
+
+static json_t *halving(void)
+{
+    return json_pack("{s:s, s:i}", "type", "max_pool2d", "size", 2);
+}
+
+static json_t *cnn_layers(json_int_t classes)
+{
+    return json_pack("[o, o, o, o, o, o, o, o, o, o]", convolution(32), plain("relu"), halving(),
+                     convolution(64), plain("relu"), halving(), plain("flatten"), dense(512), plain("relu"),
+                     dense(classes));
+}
+
+static const struct preset {
+    const char *name;
+    int64_t input[3]; /* ends at the first 0 */
+    int64_t classes;
+    json_t *(*layers)(json_int_t classes);
+} presets[] = {
+    {"softmax", {784}, 10, softmax_layers},
+    {"mlp", {784}, 10, mlp_layers},
+    {"cnn", {1, 28, 28}, 10, cnn_layers},
+};
+#define NUM_PRESETS (sizeof presets / sizeof *presets)
+
+static const struct preset *find(const char *name)
+{
+    for (size_t i = 0; i < NUM_PRESETS; i++) {
+        if (strcmp(presets[i].name, name) == 0)
+            return &presets[i];
+    }
+    return NULL;
+}
+
+static enum err refuse_name(const char *name, struct fault *fault)
+{
+    char known[160] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < NUM_PRESETS && used < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", presets[i].name);
+    return fault_set(fault, ERR_INVALID_FIELD, "model.preset",
+                     "there is no preset \"%.60s\"; there are %s, and layers of your own", name, known);
+}
+
+static json_t *default_input(const struct preset *p)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < 3 && p->input[i] > 0; i++)
+        (void)json_array_append_new(list, json_integer(p->input[i]));
+    return list;
+}
+
+static json_t *write_out(const struct preset *p, const struct preset_fields *fields)
+{
+    json_t *input = fields->input ? json_clone(fields->input) : default_input(p);
+    json_t *model = json_pack("{s:o, s:o}", "input", input, "layers",
+                              p->layers(fields->classes ? fields->classes : p->classes));
+    if (model && fields->loss)
+        (void)json_object_set(model, "loss", fields->loss);
+    if (model && fields->init)
+        (void)json_object_set(model, "init", fields->init);
+    return model;
+}
+
+enum err arch_expand(json_t *model, json_t **out, struct fault *fault)
+{
+    struct preset_fields fields = {.preset = ""};
+    struct arena arena = ARENA_INIT(LIMIT_JSON_FILE);
+    *out = json_incref(model);
+    if (!json_object_get(model, "preset"))
+        return ERR_OK;
+    json_decref(*out);
+    *out = NULL;
+    enum err err = json_spec_parse(model, preset_fields, sizeof preset_fields / sizeof *preset_fields,
+                                   JSON_REFUSE_UNKNOWN, "model.", &arena, &fields, fault);
+    const struct preset *preset = err ? NULL : find(fields.preset);
+    if (!err && !preset)
+        err = refuse_name(fields.preset, fault);
+    if (preset) {
+        *out = write_out(preset, &fields);
+        if (!*out)
+            err = fault_set(fault, ERR_NO_MEMORY, "model", "out of memory for the layers of preset \"%s\"",
+                            preset->name);
+    }
+    arena_release(&arena);
+    return err;
+}

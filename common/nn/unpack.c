@@ -1,0 +1,24 @@
+#include "common/nn/layer.h"
+
+static enum err unpack_forward(const struct layer *l, const struct layer_pass *p, struct compute_slice params)
+{
+    (void)params;
+    return compute_unpack(p->compute, p->rows, l->out.pixels, l->out.channels, l->out.is_planar, p->in,
+                          p->out);
+}
+
+/* Never called: nothing below it has weights. */
+static enum err unpack_backward(const struct layer *l, const struct layer_pass *p,
+                                struct compute_slice params)
+{
+    (void)l;
+    (void)p;
+    (void)params;
+    bug("a gradient of the data");
+}
+
+const struct layer_ops layer_unpack = {
+    .name = "unpack",
+    .forward = unpack_forward,
+    .backward = unpack_backward,
+};
