@@ -53,10 +53,16 @@ int compute_lstm_operands(const struct compute_op *op, struct compute_operand ou
 /* Operands of so many reals. */
 #define COMPUTE_OPERAND(direction, n) ((struct compute_operand){COMPUTE_##direction, sizeof(real) * (n)})
 
-/* Argument i of an operation whose buffers the CPU can reach; NULL where it was left out. */
+/* Argument i of an operation whose buffers the CPU can reach. */
 static inline void *compute_arg(const struct compute_op *op, int i)
 {
-    return op->arg[i].buffer ? op->arg[i].buffer->host + op->arg[i].offset : NULL;
+    return op->arg[i].buffer->host + op->arg[i].offset;
+}
+
+/* The same for one that the operation's form may have no use for: NULL where it was left out. */
+static inline void *compute_optional_arg(const struct compute_op *op, int i)
+{
+    return op->arg[i].buffer ? compute_arg(op, i) : NULL;
 }
 
 static inline void *compute_scratch_arg(const struct compute_op *op)

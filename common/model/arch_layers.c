@@ -1,4 +1,3 @@
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/json/json_spec.h"
@@ -13,6 +12,7 @@ struct reading {
     size_t index;
     struct arch_layer *layer;
     struct fault *fault;
+    char path[96];
 };
 
 struct layer_fields {
@@ -51,21 +51,17 @@ const char *layer_type_name(enum layer_type t)
     return layer_names[t];
 }
 
-/* A fault of one of the layer's fields, or of the layer as a whole where `field` is NULL. */
-static enum err refuse(const struct reading *r, const char *field, const char *fmt, ...) PRINTF_LIKE(3, 4);
-static enum err refuse(const struct reading *r, const char *field, const char *fmt, ...)
+/* The path of one of the layer's fields, or of the layer as a whole where `field` is NULL. */
+static const char *path_of(struct reading *r, const char *field)
 {
-    char text[400], path[96];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    (void)snprintf(path, sizeof path, "model.layers[%zu]%s%s", r->index, field ? "." : "",
+    (void)snprintf(r->path, sizeof r->path, "model.layers[%zu]%s%s", r->index, field ? "." : "",
                    field ? field : "");
-    return fault_set(r->fault, ERR_INVALID_FIELD, path, "%s", text);
+    return r->path;
 }
 
-static enum err refuse_shape(const struct reading *r, const char *wanted, const char *advice)
+#define refuse(r, field, ...) fault_set((r)->fault, ERR_INVALID_FIELD, path_of(r, field), __VA_ARGS__)
+
+static enum err refuse_shape(struct reading *r, const char *wanted, const char *advice)
 {
     char given[SHAPE_TEXT_SIZE];
     return refuse(r, NULL, "%s takes %s, but %s is %s%s", layer_type_name(r->layer->type), wanted,
@@ -74,7 +70,7 @@ static enum err refuse_shape(const struct reading *r, const char *wanted, const 
 }
 
 /* `field` is what the fault of a tensor that cannot be names. */
-static enum err add_tensor(const struct reading *r, const char *suffix, const int64_t *shape, int num_dims,
+static enum err add_tensor(struct reading *r, const char *suffix, const int64_t *shape, int num_dims,
                            const char *field)
 {
     char name[64];
@@ -85,8 +81,7 @@ static enum err add_tensor(const struct reading *r, const char *suffix, const in
     return err;
 }
 
-static enum err add_weight_and_bias(const struct reading *r, const int64_t *shape, int num_dims,
-                                    const char *field)
+static enum err add_weight_and_bias(struct reading *r, const int64_t *shape, int num_dims, const char *field)
 {
     r->layer->weight_tensor = (int)r->arch->tensors.count;
     r->layer->bias_tensor = r->layer->weight_tensor + 1;
@@ -94,7 +89,7 @@ static enum err add_weight_and_bias(const struct reading *r, const int64_t *shap
     return err ? err : add_tensor(r, "bias", shape, 1, field);
 }
 
-static enum err read_dense(const struct reading *r, const struct layer_fields *fields)
+static enum err read_dense(struct reading *r, const struct layer_fields *fields)
 {
     struct arch_layer *l = r->layer;
     if (l->in.kind == SHAPE_SEQUENCE)
@@ -108,7 +103,7 @@ static enum err read_dense(const struct reading *r, const struct layer_fields *f
 }
 
 /* 5, or [5, 3]: height and width. */
-static enum err read_kernel(const struct reading *r, const json_t *value, int64_t out[2])
+static enum err read_kernel(struct reading *r, const json_t *value, int64_t out[2])
 {
     for (size_t i = 0; i < 2; i++) {
         const json_t *side = json_is_array(value) ? json_array_get(value, i) : value;
@@ -122,7 +117,7 @@ static enum err read_kernel(const struct reading *r, const json_t *value, int64_
 }
 
 /* The zeros around one side of the image, before and after. */
-static enum err read_padding(const struct reading *r, const struct layer_fields *fields, int64_t kernel,
+static enum err read_padding(struct reading *r, const struct layer_fields *fields, int64_t kernel,
                              int64_t *out_before, int64_t *out_both)
 {
     const json_t *value = fields->padding;
@@ -142,10 +137,10 @@ static enum err read_padding(const struct reading *r, const struct layer_fields 
     return ERR_OK;
 }
 
-static enum err read_conv2d(const struct reading *r, const struct layer_fields *fields)
+static enum err read_conv2d(struct reading *r, const struct layer_fields *fields)
 {
     struct arch_layer *l = r->layer;
-    int64_t kernel[2], before[2], both[2], size[2];
+    int64_t kernel[2] = {0}, before[2] = {0}, both[2] = {0}, size[2] = {0};
     if (l->in.kind != SHAPE_IMAGE)
         return refuse_shape(r, "an image", "");
     enum err err = read_kernel(r, fields->kernel, kernel);
@@ -166,7 +161,7 @@ static enum err read_conv2d(const struct reading *r, const struct layer_fields *
     return add_weight_and_bias(r, shape, 4, "filters");
 }
 
-static enum err read_max_pool2d(const struct reading *r, const struct layer_fields *fields)
+static enum err read_max_pool2d(struct reading *r, const struct layer_fields *fields)
 {
     struct arch_layer *l = r->layer;
     if (l->in.kind != SHAPE_IMAGE)
@@ -181,14 +176,14 @@ static enum err read_max_pool2d(const struct reading *r, const struct layer_fiel
     return ERR_OK;
 }
 
-static enum err read_flatten(const struct reading *r, const struct layer_fields *fields)
+static enum err read_flatten(struct reading *r, const struct layer_fields *fields)
 {
     (void)fields;
     r->layer->out = shape_of(SHAPE_VECTOR, r->layer->num_inputs, 1, 1);
     return ERR_OK;
 }
 
-static enum err read_same_shape(const struct reading *r, const struct layer_fields *fields)
+static enum err read_same_shape(struct reading *r, const struct layer_fields *fields)
 {
     (void)fields;
     r->layer->out = r->layer->in;
@@ -204,7 +199,7 @@ static const struct layer_kind {
     const struct json_field *fields;
     size_t num_fields;
     int takes; /* an enum shape_kind: what the model's input is if this layer is the first to mind */
-    enum err (*read)(const struct reading *r, const struct layer_fields *fields);
+    enum err (*read)(struct reading *r, const struct layer_fields *fields);
 } kinds[LAYER_TYPE_COUNT] = {
     [LAYER_DENSE] = {FIELDS(dense_fields), SHAPE_VECTOR, read_dense},
     [LAYER_CONV2D] = {FIELDS(conv2d_fields), SHAPE_IMAGE, read_conv2d},
@@ -218,7 +213,7 @@ enum err arch_read_layer(struct arch *a, size_t index, const json_t *value, cons
                          struct arena *arena, struct fault *fault)
 {
     struct layer_fields fields = {.stride = 0};
-    struct reading r = {a, index, &a->layers[index], fault};
+    struct reading r = {.arch = a, .index = index, .layer = &a->layers[index], .fault = fault};
     char prefix[64];
     (void)snprintf(prefix, sizeof prefix, "model.layers[%zu].", index);
     enum err err =

@@ -38,7 +38,7 @@ enum err model_plan(const struct arch *arch, const struct compute *compute, size
                     struct model_plan *out, struct fault *fault)
 {
     struct model_layers layers = {0};
-    struct model_memory memory;
+    struct model_memory memory = {0};
     size_t *activations = NULL;
     enum err err = plan(arch, compute, max_rows, &layers, &memory, &activations, fault);
     if (!err)

@@ -9,10 +9,9 @@ static bool wants_unpacking(const struct arch *arch)
     return !is_vector && arch->layers[0].type != LAYER_CONV2D;
 }
 
-static void add(struct model_layers *m, struct layer l)
+static void add(struct model_layers *m, struct layer l, const struct layer_ops *before)
 {
-    const struct layer *before = m->count ? &m->items[m->count - 1] : NULL;
-    l.is_in_place = l.ops->can_be_in_place && before && !before->ops->keeps_output;
+    l.is_in_place = l.ops->can_be_in_place && before && !before->keeps_output;
     if (l.ops->gradient && m->first_trained == SIZE_MAX)
         m->first_trained = m->count;
     m->items[m->count++] = l;
@@ -21,11 +20,13 @@ static void add(struct model_layers *m, struct layer l)
 static void build(struct model_layers *m, const struct arch *arch)
 {
     struct layout layout = {.pixels = 1, .channels = (size_t)arch->num_features};
+    const struct layer_ops *before = NULL;
     size_t used = 1;
     if (wants_unpacking(arch)) {
         struct layer l = {.ops = &layer_unpack, .in = layout, .out = layout_of(&arch->input_shape)};
         l.tensor = -1;
-        add(m, l);
+        add(m, l, before);
+        before = l.ops;
         layout = l.out;
     }
     for (size_t i = 0; i < arch->num_layers; i += used) {
@@ -35,7 +36,8 @@ static void build(struct model_layers *m, const struct arch *arch)
         if (!l.ops)
             continue;
         used = l.ops->build(&l, from, arch->num_layers - i, m->tensors);
-        add(m, l);
+        add(m, l, before);
+        before = l.ops;
         layout = l.out;
     }
 }

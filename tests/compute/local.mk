@@ -2,8 +2,10 @@ if HAVE_CHECK
 check_PROGRAMS += tests/bin/test_ops
 TESTS += tests/bin/test_ops
 
-tests_bin_test_ops_SOURCES = tests/compute/test_ops.c tests/support/elsewhere.c tests/support/elsewhere.h \
-	tests/support/unit.h
+tests_bin_test_ops_SOURCES = tests/compute/test_ops.c \
+	tests/compute/image_ops.c tests/compute/image_ops.h \
+	tests/compute/op_check.c tests/compute/op_check.h \
+	tests/support/elsewhere.c tests/support/elsewhere.h tests/support/unit.h
 tests_bin_test_ops_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_ops_LDADD = $(NN_LIBS) $(CHECK_LIBS)
 endif

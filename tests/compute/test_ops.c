@@ -5,168 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/base/rng.h"
+#include "tests/compute/image_ops.h"
 #include "tests/support/elsewhere.h"
-#include "tests/support/unit.h"
-
-enum { GUARD = 16 }; /* floats behind each operand that must stay as they are */
-
-struct operands {
-    unsigned char *bytes[COMPUTE_MAX_ARGS];
-    struct compute_operand info[COMPUTE_MAX_ARGS];
-    int count;
-};
-
-static bool is_label(const struct compute_op *op, int arg)
-{
-    return (op->kind == COMPUTE_SOFTMAX_GRADIENT || op->kind == COMPUTE_SOFTMAX_LOSS ||
-            op->kind == COMPUTE_SOFTMAX_STEP) &&
-           arg == 1;
-}
-
-/* The width of an operand that is a matrix, else 0. */
-static size_t matrix_width(const struct compute_op *op, int arg)
-{
-    const size_t i = op->inputs, o = op->outputs;
-    const size_t widths[COMPUTE_KIND_COUNT][COMPUTE_MAX_ARGS] = {
-        [COMPUTE_DENSE_FORWARD] = {i, i, o, o},        [COMPUTE_DENSE_INPUT_GRADIENT] = {o, i, i},
-        [COMPUTE_DENSE_GRADIENT] = {i, o, i, o},       [COMPUTE_DENSE_UPDATE] = {i, o, i, o, i, o},
-        [COMPUTE_SOFTMAX_GRADIENT] = {o, 0, o},        [COMPUTE_SOFTMAX_LOSS] = {o},
-        [COMPUTE_SOFTMAX_STEP] = {i, 0, i, o, i, o, o}};
-    return widths[op->kind][arg];
-}
-
-static bool is_padding(const struct compute_op *op, int arg, size_t i)
-{
-    size_t width = matrix_width(op, arg);
-    return width && i % compute_stride(width) >= width;
-}
-
-/* Numbers around 0, small integers for labels, zeros for padding; outputs start as numbers that nobody
- * computes, with their padding. */
-static void make_operands(const struct compute_op *op, uint64_t seed, struct operands *out)
-{
-    out->count = compute_operands(op, out->info);
-    for (int a = 0; a < out->count; a++) {
-        uint64_t key = rng_key(seed, RNG_MISC, (uint64_t)op->kind, (uint64_t)a, 0);
-        size_t n = out->info[a].bytes / 4;
-        out->bytes[a] = calloc(n + GUARD, 4);
-        ck_assert_ptr_nonnull(out->bytes[a]);
-        for (size_t i = 0; i < n + GUARD; i++) {
-            float f = out->info[a].mode == COMPUTE_OUT ? 1e6f : (float)(3 * rng_uniform(key, i) - 1.5);
-            int32_t label = op->outputs ? (int32_t)(rng_u64(key, i) % op->outputs) : 0;
-            if (out->info[a].mode != COMPUTE_OUT && i < n && is_padding(op, a, i))
-                f = 0;
-            if (is_label(op, a))
-                memcpy(out->bytes[a] + 4 * i, &label, 4);
-            else
-                memcpy(out->bytes[a] + 4 * i, &f, 4);
-        }
-    }
-}
-
-static struct operands copy_operands(const struct operands *from)
-{
-    struct operands copy = *from;
-    for (int a = 0; a < from->count; a++) {
-        size_t bytes = from->info[a].bytes + 4 * GUARD;
-        copy.bytes[a] = malloc(bytes);
-        ck_assert_ptr_nonnull(copy.bytes[a]);
-        memcpy(copy.bytes[a], from->bytes[a], bytes);
-    }
-    return copy;
-}
-
-static void free_operands(struct operands *o)
-{
-    for (int a = 0; a < o->count; a++)
-        free(o->bytes[a]);
-}
-
-/* Runs op on a backend with operands `shift` bytes off the buffer's start; results replace the operands'
- * bytes. */
-static void run_on(struct compute *c, struct compute_op op, struct operands *o, size_t shift)
-{
-    struct compute_buffer *buffers[COMPUTE_MAX_ARGS];
-    for (int a = 0; a < o->count; a++) {
-        size_t bytes = o->info[a].bytes + 4 * GUARD;
-        ck_assert_int_eq(compute_alloc(c, bytes + shift, &buffers[a]), ERR_OK);
-        op.arg[a] = (struct compute_slice){buffers[a], shift};
-        ck_assert_int_eq(compute_write(c, op.arg[a], o->bytes[a], bytes), ERR_OK);
-    }
-    ck_assert_int_eq(compute_run(c, &op), ERR_OK);
-    for (int a = 0; a < o->count; a++) {
-        ck_assert_int_eq(compute_read(c, op.arg[a], o->bytes[a], o->info[a].bytes + 4 * GUARD), ERR_OK);
-        compute_free(c, buffers[a]);
-    }
-    ck_assert_uint_eq(compute_bytes_in_use(c), 0);
-}
-
-/* Operands are of the size of 1: where sums cancel to less than 0.03 the error is absolute. */
-static double nmse(const float *got, const float *expected, size_t n)
-{
-    double error = 0, power = 0;
-    for (size_t i = 0; i < n; i++) {
-        double d = (double)got[i] - (double)expected[i];
-        error += d * d;
-        power += (double)expected[i] * (double)expected[i];
-    }
-    return error / (power + 1e-3 * (double)(n + 1));
-}
-
-static void ck_padding(const struct compute_op *op, const struct operands *o, int arg)
-{
-    const float *values = (const float *)(const void *)o->bytes[arg];
-    size_t width = matrix_width(op, arg), stride = compute_stride(width), n = o->info[arg].bytes / 4;
-    for (size_t i = 0; width && i < n; i++) {
-        if (i % stride >= width && values[i] != 0) /* an assertion for each would take most of the time */
-            ck_abort_msg("%s, argument %d, %zu x %zu x %zu: %g at %zu", compute_kind_name(op->kind), arg,
-                         op->rows, op->inputs, op->outputs, (double)values[i], i);
-    }
-}
-
-static void ck_same(const struct compute_op *op, const struct operands *got, const struct operands *expected)
-{
-    for (int a = 0; a < got->count; a++) {
-        size_t bytes = got->info[a].bytes;
-        ck_assert_mem_eq(got->bytes[a] + bytes, expected->bytes[a] + bytes, 4 * GUARD);
-        if (got->info[a].mode == COMPUTE_IN || (op->kind == COMPUTE_SOFTMAX_LOSS && a == 4)) {
-            ck_assert_mem_eq(got->bytes[a], expected->bytes[a], bytes);
-        } else if (op->kind == COMPUTE_DOT || op->kind == COMPUTE_SQUARED_DISTANCE) {
-            double x, y;
-            memcpy(&x, got->bytes[a], sizeof x);
-            memcpy(&y, expected->bytes[a], sizeof y);
-            ck_assert_double_le(fabs(x - y), 1e-9 * (1 + fabs(y)));
-        } else if (!(op->kind == COMPUTE_SOFTMAX_LOSS && a == 0) &&
-                   !(op->kind == COMPUTE_SOFTMAX_STEP && a == 6)) { /* scratch */
-            double error = nmse((const float *)(const void *)got->bytes[a],
-                                (const float *)(const void *)expected->bytes[a], bytes / 4);
-            ck_assert_msg(error <= 1e-10, "%s, argument %d, %zu x %zu x %zu: nmse %g",
-                          compute_kind_name(op->kind), a, op->rows, op->inputs, op->outputs, error);
-            ck_padding(op, got, a);
-            ck_padding(op, expected, a);
-        }
-    }
-}
-
-static void ck_op(struct compute *c, struct compute *reference, struct compute_op op)
-{
-    struct operands start;
-    make_operands(&op, 1, &start);
-    struct operands got = copy_operands(&start), expected = copy_operands(&start);
-    run_on(reference, op, &expected, 0);
-    run_on(c, op, &got, 0);
-    ck_same(&op, &got, &expected);
-    for (size_t shift = 8; shift < 64; shift += 24) { /* bits do not depend on alignment */
-        struct operands shifted = copy_operands(&start);
-        run_on(c, op, &shifted, shift);
-        for (int a = 0; a < got.count; a++)
-            ck_assert_mem_eq(shifted.bytes[a], got.bytes[a], got.info[a].bytes + 4 * GUARD);
-        free_operands(&shifted);
-    }
-    free_operands(&start);
-    free_operands(&got);
-    free_operands(&expected);
-}
 
 static struct compute_op make_op(enum compute_kind kind, size_t rows, size_t inputs, size_t outputs)
 {
@@ -217,12 +57,15 @@ static void ck_backend_in_part(struct compute *c, size_t part)
     ck_dense_and_softmax(c, reference, 10, 784, 200);
     ck_dense_and_softmax(c, reference, 64, 301, 101); /* large enough for BLAS */
     ck_dense_and_softmax(c, reference, 129, 48, 62);
-    for (int k = COMPUTE_RELU_FORWARD; k < COMPUTE_KIND_COUNT; k++) {
-        for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-            if (k != COMPUTE_SOFTMAX_GRADIENT && k != COMPUTE_SOFTMAX_LOSS && k != COMPUTE_SOFTMAX_STEP)
-                ck_op(c, reference, make_op((enum compute_kind)k, lengths[i], 0, 0));
-        }
+    static const enum compute_kind vectors[] = {
+        COMPUTE_RELU_FORWARD,  COMPUTE_RELU_BACKWARD, COMPUTE_TANH_FORWARD,     COMPUTE_TANH_BACKWARD,
+        COMPUTE_PROX_GRADIENT, COMPUTE_DOT,           COMPUTE_SQUARED_DISTANCE,
+    };
+    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) {
+        for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+            ck_op(c, reference, make_op(vectors[k], lengths[i], 0, 0));
     }
+    ck_image_ops(c, reference);
     compute_close(reference);
     compute_close(c);
 }

@@ -164,7 +164,7 @@ static void input_gradient(const struct compute_op *op)
     float *dx = compute_arg(op, 3);
     memset(dx, 0, op->rows * input * sizeof *dx);
     for (size_t r = 0; r < op->rows; r++) {
-        spread_gradient(&w, compute_arg(op, 0), compute_arg(op, 1), r);
+        spread_gradient(&w, compute_arg(op, 0), compute_optional_arg(op, 1), r);
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)w.pixels, (int)w.terms, (int)w.stride, 1,
                     w.out, (int)w.stride, weights, (int)w.stride, 0, w.windows, (int)w.terms);
         move_windows(&w, dx + r * input, true);
@@ -181,7 +181,7 @@ static void weight_gradients(const struct compute_op *op, const struct work *w, 
         memset(dw, 0, w->terms * w->stride * sizeof *dw);
     for (size_t r = 0; r < op->rows; r++) {
         move_windows(w, (float *)compute_arg(op, 0) + r * compute_conv_input(w->g), false);
-        spread_gradient(w, compute_arg(op, 1), compute_arg(op, 2), r);
+        spread_gradient(w, compute_arg(op, 1), compute_optional_arg(op, 2), r);
         cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)w->terms, (int)w->stride, (int)w->pixels, 1,
                     w->windows, (int)w->terms, w->out, (int)w->stride, accumulate || r > 0 ? 1 : 0, dw,
                     (int)w->stride);

@@ -129,7 +129,7 @@ static double pixel_gradient(const struct compute_op *op, size_t r, size_t y, si
                 !is_met(x, g->stride, kx, g->pad_left, g->out_width, &ox))
                 continue;
             for (size_t f = 0; f < g->filters; f++)
-                sum += output_gradient(g, dz, compute_arg(op, 1), r, oy, ox, f) *
+                sum += output_gradient(g, dz, compute_optional_arg(op, 1), r, oy, ox, f) *
                        (double)w[weight_at(g, ky, kx, c, f)];
         }
     }
@@ -159,8 +159,8 @@ static double weight_gradient(const struct compute_op *op, size_t ky, size_t kx,
         const real *x = (const real *)compute_arg(op, 0) + r * compute_conv_input(g);
         if (is_inside(oy, g->stride, ky, g->pad_top, g->height, &iy) &&
             is_inside(ox, g->stride, kx, g->pad_left, g->width, &ix))
-            sum +=
-                (double)x[input_at(g, iy, ix, c)] * output_gradient(g, dz, compute_arg(op, 2), r, oy, ox, f);
+            sum += (double)x[input_at(g, iy, ix, c)] *
+                   output_gradient(g, dz, compute_optional_arg(op, 2), r, oy, ox, f);
     }
     return sum;
 }
@@ -171,7 +171,7 @@ static double bias_gradient(const struct compute_op *op, size_t f)
     const real *dz = compute_arg(op, 1);
     double sum = 0;
     for (size_t i = 0; i < op->rows * g->out_height * g->out_width; i++)
-        sum += output_gradient(g, dz, compute_arg(op, 2), i / (g->out_height * g->out_width),
+        sum += output_gradient(g, dz, compute_optional_arg(op, 2), i / (g->out_height * g->out_width),
                                i / g->out_width % g->out_height, i % g->out_width, f);
     return sum;
 }

@@ -82,6 +82,57 @@ START_TEST(test_tensors_only)
 }
 END_TEST
 
+START_TEST(test_presets_are_layers)
+{
+    static const struct {
+        const char *json;
+        size_t layers, tensors;
+        int64_t params, features, classes;
+    } cases[] = {
+        {"{\"preset\": \"softmax\"}", 1, 2, 7850, 784, 10},
+        {"{\"preset\": \"mlp\", \"init\": \"he_normal\"}", 5, 6, 199210, 784, 10},
+        {"{\"preset\": \"cnn\"}", 10, 8, 832 + 51264 + 1606144 + 5130, 784, 10},
+        {"{\"preset\": \"cnn\", \"input\": [3, 32, 32], \"classes\": 62}", 10, 8,
+         2432 + 51264 + 4096 * 512 + 512 + 62 * 513, 3072, 62},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arch *a;
+        struct fault fault;
+        ck_assert_int_eq(parse(cases[i].json, &a, &fault), ERR_OK);
+        ck_assert_uint_eq(a->num_layers, cases[i].layers);
+        ck_assert_uint_eq(a->tensors.count, cases[i].tensors);
+        ck_assert_int_eq(a->tensors.num_params, cases[i].params);
+        ck_assert_int_eq(a->num_features, cases[i].features);
+        ck_assert_int_eq(a->num_classes, cases[i].classes);
+        arch_free(a);
+    }
+}
+END_TEST
+
+START_TEST(test_shapes_flow)
+{
+    struct arch *a;
+    struct fault fault;
+    char text[SHAPE_TEXT_SIZE];
+    ck_assert_int_eq(
+        parse("{\"input\": [9, 8], \"layers\": [{\"type\": \"relu\"}, {\"type\": \"conv2d\", \"filters\": "
+              "4, \"kernel\": [4, 3], \"stride\": 2, \"padding\": 1}, {\"type\": \"max_pool2d\", "
+              "\"size\": 3, \"stride\": 1}, {\"type\": \"flatten\"}, {\"type\": \"dense\", \"units\": 2}]}",
+              &a, &fault),
+        ERR_OK);
+    ck_assert_str_eq(shape_text(&a->layers[1].in, text), "an image of 1 x 9 x 8");
+    ck_assert_str_eq(shape_text(&a->layers[1].out, text), "an image of 4 x 4 x 4");
+    ck_assert_str_eq(shape_text(&a->layers[2].out, text), "an image of 4 x 2 x 2");
+    ck_assert_str_eq(shape_text(&a->layers[3].out, text), "a vector of 16");
+    ck_assert_str_eq(a->tensors.items[0].name, "1.weight");
+    const int64_t oihw[] = {4, 1, 4, 3};
+    ck_assert_mem_eq(a->tensors.items[0].shape, oihw, sizeof oihw);
+    arch_free(a);
+}
+END_TEST
+
+#define CONV "{\"type\": \"conv2d\", \"filters\": 2, \"kernel\": 5}"
+
 START_TEST(test_faults_name_the_field)
 {
     static const struct {
@@ -106,6 +157,49 @@ START_TEST(test_faults_name_the_field)
         {"{\"input\": [4], \"layers\": [{\"type\": \"relu\", \"units\": 4}]}", "model.layers[0].units",
          ERR_UNKNOWN_FIELD},
         {"{\"input\": [4], \"layers\": [{\"type\": \"conv\"}]}", "model.layers[0].type", ERR_INVALID_FIELD},
+        {"{\"input\": [4], \"layers\": [" CONV "]}", "model.input", ERR_INVALID_FIELD},
+        {"{\"input\": [1, 2, 3, 4], \"layers\": [" CONV "]}", "model.input", ERR_INVALID_FIELD},
+        {"{\"input\": [8, 8], \"layers\": [" CONV ", {\"type\": \"dense\", \"units\": 3}]}",
+         "model.layers[1]", ERR_INVALID_FIELD},
+        {"{\"input\": [8, 8], \"layers\": [{\"type\": \"flatten\"}, " CONV "]}", "model.layers[1]",
+         ERR_INVALID_FIELD},
+        {"{\"input\": [8, 8], \"layers\": [{\"type\": \"dense\", \"units\": 3}, {\"type\": \"max_pool2d\", "
+         "\"size\": 2}]}",
+         "model.layers[1]", ERR_INVALID_FIELD},
+        {"{\"input\": [4, 8], \"layers\": [" CONV "]}", "model.layers[0].kernel", ERR_INVALID_FIELD},
+        {"{\"input\": [8, 8], \"layers\": [{\"type\": \"conv2d\", \"filters\": 1, \"kernel\": [3]}]}",
+         "model.layers[0].kernel", ERR_INVALID_FIELD},
+        {"{\"input\": [8, 8], \"layers\": [{\"type\": \"conv2d\", \"filters\": 1, \"kernel\": 0}]}",
+         "model.layers[0].kernel", ERR_INVALID_FIELD},
+        {"{\"input\": [8, 8], \"layers\": [{\"type\": \"conv2d\", \"filters\": 1, \"kernel\": \"5\"}]}",
+         "model.layers[0].kernel", ERR_INVALID_FIELD},
+        {"{\"input\": [8, 8], \"layers\": [{\"type\": \"conv2d\", \"filters\": 1, \"kernel\": 3, "
+         "\"padding\": -1}]}",
+         "model.layers[0].padding", ERR_INVALID_FIELD},
+        {"{\"input\": [8, 8], \"layers\": [{\"type\": \"conv2d\", \"filters\": 1, \"kernel\": 3, "
+         "\"padding\": "
+         "\"valid\"}]}",
+         "model.layers[0].padding", ERR_INVALID_FIELD},
+        {"{\"input\": [8, 8], \"layers\": [{\"type\": \"conv2d\", \"filters\": 1, \"kernel\": 3, \"stride\": "
+         "2, "
+         "\"padding\": \"same\"}]}",
+         "model.layers[0].padding", ERR_INVALID_FIELD},
+        {"{\"input\": [8, 8], \"layers\": [{\"type\": \"conv2d\", \"filters\": 1, \"kernel\": 3, \"stride\": "
+         "0}]}",
+         "model.layers[0].stride", ERR_INVALID_FIELD},
+        {"{\"input\": [8, 8], \"layers\": [{\"type\": \"conv2d\", \"kernel\": 3}]}",
+         "model.layers[0].filters", ERR_MISSING_FIELD},
+        {"{\"input\": [8, 8], \"layers\": [{\"type\": \"conv2d\", \"filters\": 1000000000, \"kernel\": 3}]}",
+         "model.layers[0].filters", ERR_INVALID_FIELD},
+        {"{\"input\": [8, 8], \"layers\": [{\"type\": \"max_pool2d\", \"size\": 9}]}", "model.layers[0].size",
+         ERR_INVALID_FIELD},
+        {"{\"input\": [30000, 30000], \"layers\": [{\"type\": \"conv2d\", \"filters\": 2, \"kernel\": 1}]}",
+         "model.layers[0]", ERR_INVALID_FIELD},
+        {"{\"preset\": \"resnet\"}", "model.preset", ERR_INVALID_FIELD},
+        {"{\"preset\": 3}", "model.preset", ERR_INVALID_FIELD},
+        {"{\"preset\": \"cnn\", \"classes\": 1}", "model.classes", ERR_INVALID_FIELD},
+        {"{\"preset\": \"cnn\", \"input\": [784]}", "model.input", ERR_INVALID_FIELD},
+        {"{\"preset\": \"cnn\", \"layers\": []}", "model.layers", ERR_UNKNOWN_FIELD},
         {"{\"input\": [4], \"layers\": [{\"type\": \"relu\"}]}", "model.layers", ERR_INVALID_FIELD},
         {"{\"input\": [4], \"layers\": [{\"type\": \"dense\", \"units\": 1}]}", "model.layers",
          ERR_INVALID_FIELD},
@@ -212,12 +306,9 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {test_softmax_regression,
-                                  test_mlp_names_follow_positions,
-                                  test_tensors_only,
-                                  test_faults_name_the_field,
-                                  test_zeros,
-                                  test_glorot_uniform,
-                                  test_he_normal};
+    const TTest *const tests[] = {
+        test_softmax_regression, test_mlp_names_follow_positions, test_tensors_only, test_presets_are_layers,
+        test_shapes_flow,        test_faults_name_the_field,      test_zeros,        test_glorot_uniform,
+        test_he_normal};
     return unit_run("arch", tests, sizeof tests / sizeof *tests);
 }

@@ -1,9 +1,23 @@
 if HAVE_CHECK
-check_PROGRAMS += tests/bin/test_model
-TESTS += tests/bin/test_model
+NN_TESTS = \
+	tests/bin/test_float64_layers \
+	tests/bin/test_layers \
+	tests/bin/test_model
+check_PROGRAMS += $(NN_TESTS)
+TESTS += $(NN_TESTS)
 
-tests_bin_test_model_SOURCES = tests/unit/nn/test_model.c tests/support/elsewhere.c tests/support/elsewhere.h \
-	tests/support/unit.h
+NN_TEST_SUPPORT = tests/support/elsewhere.c tests/support/elsewhere.h tests/support/unit.h
+
+tests_bin_test_layers_SOURCES = tests/unit/nn/test_layers.c $(NN_TEST_SUPPORT)
+tests_bin_test_layers_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_layers_LDADD = $(NN_LIBS) $(CHECK_LIBS)
+
+tests_bin_test_float64_layers_SOURCES = tests/unit/nn/test_layers.c tests/support/unit.h
+tests_bin_test_float64_layers_CPPFLAGS = $(tests_libfedlane_float64_a_CPPFLAGS)
+tests_bin_test_float64_layers_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_float64_layers_LDADD = tests/libfedlane-float64.a $(FL_LIBS) $(CHECK_LIBS)
+
+tests_bin_test_model_SOURCES = tests/unit/nn/test_model.c $(NN_TEST_SUPPORT)
 tests_bin_test_model_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_model_LDADD = $(NN_LIBS) $(CHECK_LIBS)
 endif

@@ -1,0 +1,312 @@
+/* Every kind of layer in small models: gradients by central differences (in float64, where they are sharp),
+ * the step against the gradient, backends against each other, and the model's own order of parameters. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/base/rng.h"
+#include "common/json/json_spec.h"
+#include "common/nn/model.h"
+#include "tests/support/elsewhere.h"
+#include "tests/support/unit.h"
+
+enum { ROWS = 5 };
+
+/* In single quotes, for who reads them. */
+#define MODEL(input, layers) "{'input': " input ", 'layers': [" layers "]}"
+#define DENSE3               "{'type': 'dense', 'units': 3}"
+#define RELU                 "{'type': 'relu'}, "
+#define TANH                 "{'type': 'tanh'}, "
+#define FLATTEN              "{'type': 'flatten'}, "
+#define POOL2                "{'type': 'max_pool2d', 'size': 2}, "
+#define CONV(fields)         "{'type': 'conv2d', " fields "}, "
+
+#define CONV_MODEL                                                                                           \
+    MODEL("[2, 4, 4]", CONV("'filters': 3, 'kernel': 3, 'padding': 'same'") RELU POOL2 FLATTEN DENSE3)
+
+static const struct {
+    const char *what, *model;
+} models[] = {
+    {"conv, planar", MODEL("[2, 5, 6]", CONV("'filters': 3, 'kernel': 3") FLATTEN DENSE3)},
+    {"conv, relu, pool", CONV_MODEL},
+    {"twice", MODEL("[8, 8]", CONV("'filters': 3, 'kernel': 3, 'padding': 'same'")
+                                  RELU POOL2 CONV("'filters': 17, 'kernel': [3, 2], 'padding': 'same'")
+                                      RELU POOL2 FLATTEN "{'type': 'dense', 'units': 6}, " RELU DENSE3)},
+    {"pool before relu", MODEL("[2, 7, 7]", CONV("'filters': 4, 'kernel': 2, 'stride': 2, 'padding': 1")
+                                                POOL2 RELU FLATTEN DENSE3)},
+    {"conv, tanh, pool", MODEL("[1, 6, 6]", CONV("'filters': 3, 'kernel': 3") TANH POOL2 FLATTEN DENSE3)},
+    {"pool first, windows that overlap",
+     MODEL(
+         "[3, 6, 6]",
+         "{'type': 'max_pool2d', 'size': 3, 'stride': 1}, " CONV(
+             "'filters': 2, 'kernel': 2") "{'type': 'max_pool2d', 'size': 2, 'stride': 1}, " FLATTEN DENSE3)},
+    {"conv, conv", MODEL("[2, 6, 6]", CONV("'filters': 3, 'kernel': 3, 'padding': 'same'") CONV(
+                                          "'filters': 4, 'kernel': 3, 'padding': 2") RELU FLATTEN DENSE3)},
+    {"one pixel", MODEL("[3, 2, 2]", CONV("'filters': 5, 'kernel': 2") RELU CONV("'filters': 4, 'kernel': 1")
+                                         FLATTEN DENSE3)},
+    {"relu first",
+     MODEL("[2, 5, 5]", RELU CONV("'filters': 3, 'kernel': 2") RELU POOL2 TANH FLATTEN TANH DENSE3)},
+    {"tanh, tanh, relu", MODEL("[7]", "{'type': 'dense', 'units': 5}, " TANH TANH RELU DENSE3)},
+};
+enum { NUM_MODELS = sizeof models / sizeof *models };
+
+struct bed {
+    struct arch *arch;
+    struct compute *compute;
+    struct model *model;
+    real *w;
+    size_t n;
+};
+
+static struct arch *parse(const char *text)
+{
+    char json[2000];
+    json_t *root = NULL;
+    struct arch *arch = NULL;
+    struct fault fault = FAULT_NONE;
+    ck_assert_int_lt(snprintf(json, sizeof json, "%s", text), (int)sizeof json);
+    for (char *quote = json; (quote = strchr(quote, '\'')) != NULL;)
+        *quote = '"';
+    ck_assert_int_eq(json_text_parse(json, strlen(json), &root, NULL), ERR_OK);
+    enum err err = arch_parse(root, &arch, &fault);
+    ck_assert_msg(!err, "%s: %s %s", text, fault.field, fault.detail);
+    json_decref(root);
+    return arch;
+}
+
+static real *copy(const real *from, size_t n)
+{
+    real *to = calloc(n, sizeof *to);
+    ck_assert_ptr_nonnull(to);
+    if (from)
+        memcpy(to, from, n * sizeof *to);
+    return to;
+}
+
+static void fill_batch(const struct bed *b)
+{
+    const size_t features = (size_t)b->arch->num_features;
+    for (size_t i = 0; i < ROWS * features; i++)
+        model_batch_x(b->model)[i / features * model_batch_stride(b->model) + i % features] =
+            (real)rng_normal(11, i);
+    for (size_t r = 0; r < ROWS; r++)
+        model_batch_labels(b->model)[r] = (int32_t)(rng_u64(12, r) % (uint64_t)b->arch->num_classes);
+    ck_assert_int_eq(model_batch_ready(b->model, ROWS), ERR_OK);
+}
+
+static struct bed make_bed(const char *model, struct compute *c)
+{
+    struct bed b = {.arch = parse(model), .compute = c};
+    struct fault fault = FAULT_NONE;
+    b.n = (size_t)b.arch->tensors.num_params;
+    enum err err = model_new(b.arch, c, ROWS, &b.model, &fault);
+    ck_assert_msg(!err, "%s", fault.detail);
+    b.w = copy(NULL, b.n);
+    for (size_t i = 0; i < b.n; i++)
+        b.w[i] = (real)(0.4 * rng_normal(13, i));
+    ck_assert_int_eq(model_write(b.model, MODEL_WEIGHTS, b.w), ERR_OK);
+    ck_assert_int_eq(model_write(b.model, MODEL_ANCHOR, b.w), ERR_OK);
+    fill_batch(&b);
+    return b;
+}
+
+static struct bed open_bed(const char *model, const char *backend)
+{
+    struct compute *c = NULL;
+    ck_assert_int_eq(compute_open(backend, &c, NULL), ERR_OK);
+    return make_bed(model, c);
+}
+
+static void close_bed(struct bed *b)
+{
+    model_free(b->model);
+    ck_assert_uint_eq(compute_bytes_in_use(b->compute), 0);
+    compute_close(b->compute);
+    arch_free(b->arch);
+    free(b->w);
+}
+
+static double loss_at(const struct bed *b, const real *w)
+{
+    double loss = 0;
+    int64_t correct = 0;
+    ck_assert_int_eq(model_write(b->model, MODEL_OTHER, w), ERR_OK);
+    ck_assert_int_eq(model_evaluate(b->model, MODEL_OTHER, ROWS, &loss, &correct), ERR_OK);
+    return loss / ROWS;
+}
+
+static real *gradient_of(const struct bed *b)
+{
+    real *gradient = copy(NULL, b->n);
+    ck_assert_int_eq(model_gradient(b->model, MODEL_WEIGHTS, ROWS, (real)(1.0 / ROWS), false), ERR_OK);
+    ck_assert_int_eq(model_read(b->model, MODEL_GRADIENT, gradient), ERR_OK);
+    return gradient;
+}
+
+START_TEST(test_parameters_come_back)
+{
+    struct bed b = open_bed(models[_i].model, "reference");
+    real *back = copy(NULL, b.n);
+    ck_assert_int_eq(model_read(b.model, MODEL_WEIGHTS, back), ERR_OK);
+    ck_assert_mem_eq(back, b.w, b.n * sizeof *back);
+    free(back);
+    close_bed(&b);
+}
+END_TEST
+
+START_TEST(test_a_step_is_gradient_and_proximal_step)
+{
+    struct bed b = open_bed(models[_i].model, NULL);
+    const struct sgd sgd = {(real)0.1, (real)0.5};
+    real *gradient = gradient_of(&b), *anchor = copy(b.w, b.n), *w = copy(NULL, b.n);
+    for (size_t i = 0; i < b.n; i++)
+        anchor[i] += (real)rng_normal(14, i);
+    ck_assert_int_eq(model_write(b.model, MODEL_ANCHOR, anchor), ERR_OK);
+    ck_assert_int_eq(model_step(b.model, ROWS, &sgd), ERR_OK);
+    ck_assert_int_eq(model_read(b.model, MODEL_WEIGHTS, w), ERR_OK);
+    for (size_t i = 0; i < b.n; i++) {
+        double h = (double)gradient[i] + 0.5 * ((double)b.w[i] - (double)anchor[i]);
+        ck_assert_double_eq_tol((double)w[i], (double)b.w[i] - 0.1 * h, 2e-6);
+    }
+    free(gradient);
+    free(anchor);
+    free(w);
+    close_bed(&b);
+}
+END_TEST
+
+#ifdef FEDLANE_FLOAT64
+
+START_TEST(test_gradients_by_central_differences)
+{
+    struct bed b = open_bed(models[_i].model, NULL);
+    real *gradient = gradient_of(&b), *w = copy(b.w, b.n);
+    double largest = 0;
+    for (size_t i = 0; i < b.n; i++) {
+        const double step = 1e-5;
+        w[i] = b.w[i] + step;
+        double up = loss_at(&b, w);
+        w[i] = b.w[i] - step;
+        double slope = (up - loss_at(&b, w)) / (2 * step);
+        w[i] = b.w[i];
+        ck_assert_msg(fabs(slope - gradient[i]) < 1e-8, "%s, parameter %zu: slope %.10g, gradient %.10g",
+                      models[_i].what, i, slope, gradient[i]);
+        largest = fmax(largest, fabs(slope));
+    }
+    ck_assert_double_gt(largest, 1e-3);
+    free(gradient);
+    free(w);
+    close_bed(&b);
+}
+END_TEST
+
+#else
+
+static void ck_close(const char *what, const real *a, const real *b, size_t n)
+{
+    double error = 0, power = 0;
+    for (size_t i = 0; i < n; i++) {
+        error += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
+        power += (double)b[i] * (double)b[i];
+    }
+    ck_assert_msg(error <= 1e-11 * power, "%s: relative error %g", what, sqrt(error / power));
+}
+
+START_TEST(test_backends_agree)
+{
+    struct compute *elsewhere = NULL;
+    struct bed near = open_bed(models[_i].model, "openblas"), plain = open_bed(models[_i].model, "reference");
+    ck_assert_int_eq(compute_open_backend(&elsewhere_backend, &elsewhere, NULL), ERR_OK);
+    struct bed far = make_bed(models[_i].model, elsewhere);
+    real *a = gradient_of(&near), *b = gradient_of(&plain), *c = gradient_of(&far);
+    ck_close(models[_i].what, a, b, near.n);
+    ck_assert_mem_eq(b, c, near.n * sizeof *b);
+    ck_assert_double_eq_tol(loss_at(&near, near.w), loss_at(&plain, near.w), 1e-5);
+    free(a);
+    free(b);
+    free(c);
+    close_bed(&near);
+    close_bed(&plain);
+    close_bed(&far);
+}
+END_TEST
+
+START_TEST(test_the_plan_is_what_is_taken)
+{
+    static const char *const backends[] = {"reference", "openblas"};
+    for (size_t k = 0; k < 2; k++) {
+        struct bed b = open_bed(models[_i].model, backends[k]);
+        struct model_plan plan;
+        ck_assert_int_eq(model_plan(b.arch, b.compute, ROWS, &plan, NULL), ERR_OK);
+        ck_assert_uint_eq(compute_bytes_in_use(b.compute), plan.persistent_bytes + plan.ephemeral_bytes);
+        close_bed(&b);
+    }
+}
+END_TEST
+
+#endif
+
+/* conv 3x3 same, relu, pool 2, flatten, dense in PyTorch's order, nothing shared with the layers. */
+enum { C = 2, S = 4, F = 3, P = S / 2, OUT = 3 };
+
+static double pooled(const real *x, const real *w, const real *b, int f, int py, int px)
+{
+    double best = 0;
+    for (int i = 0; i < 4; i++) {
+        int oy = 2 * py + i / 2, ox = 2 * px + i % 2;
+        double sum = (double)b[f];
+        for (int k = 0; k < C * 9; k++) {
+            int y = oy + k / 3 % 3 - 1, v = ox + k % 3 - 1;
+            if (y >= 0 && y < S && v >= 0 && v < S)
+                sum += (double)x[(k / 9 * S + y) * S + v] * (double)w[f * C * 9 + k];
+        }
+        best = fmax(best, sum);
+    }
+    return best;
+}
+
+static double loss_by_hand(const real *x, const real *w, int label)
+{
+    const real *bias = w + F * C * 9, *dense = bias + F, *dense_bias = dense + OUT * F * P * P;
+    double sum = 0, z[OUT];
+    for (int o = 0; o < OUT; o++) {
+        z[o] = (double)dense_bias[o];
+        for (int i = 0; i < F * P * P; i++)
+            z[o] += (double)dense[o * F * P * P + i] * pooled(x, w, bias, i / (P * P), i / P % P, i % P);
+        sum += exp(z[o]);
+    }
+    return log(sum) - z[label];
+}
+
+START_TEST(test_the_order_is_pytorchs)
+{
+    struct bed b = open_bed(CONV_MODEL, NULL);
+    double expected = 0;
+    for (size_t r = 0; r < ROWS; r++)
+        expected += loss_by_hand(model_batch_x(b.model) + r * model_batch_stride(b.model), b.w,
+                                 model_batch_labels(b.model)[r]) /
+                    ROWS;
+    ck_assert_double_eq_tol(loss_at(&b, b.w), expected, 1e-5);
+    close_bed(&b);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("layers");
+    TCase *tc = unit_case("layers");
+    tcase_add_loop_test(tc, test_parameters_come_back, 0, NUM_MODELS);
+    tcase_add_loop_test(tc, test_a_step_is_gradient_and_proximal_step, 0, NUM_MODELS);
+    tcase_add_test(tc, test_the_order_is_pytorchs);
+#ifdef FEDLANE_FLOAT64
+    tcase_add_loop_test(tc, test_gradients_by_central_differences, 0, NUM_MODELS);
+#else
+    tcase_add_loop_test(tc, test_backends_agree, 0, NUM_MODELS);
+    tcase_add_loop_test(tc, test_the_plan_is_what_is_taken, 0, NUM_MODELS);
+#endif
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
