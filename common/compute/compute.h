@@ -98,18 +98,17 @@ enum compute_kind {
     COMPUTE_POOL_BACKWARD,
     COMPUTE_LSTM_FORWARD, /* compute_lstm.h */
     COMPUTE_LSTM_BACKWARD,
-    COMPUTE_LSTM_GRADIENT,
-    COMPUTE_LSTM_UPDATE,
     COMPUTE_PROX_GRADIENT,
     COMPUTE_DOT,
     COMPUTE_SQUARED_DISTANCE,
     COMPUTE_KIND_COUNT
 };
 
-enum { COMPUTE_MAX_ARGS = 12 };
+enum { COMPUTE_MAX_ARGS = 9 };
 
 struct compute_conv; /* compute_image.h */
 struct compute_pool;
+struct compute_unpack;
 struct compute_lstm; /* compute_lstm.h */
 
 /* One operation; the functions below fill it in. */
@@ -118,10 +117,10 @@ struct compute_op {
     size_t rows, inputs, outputs; /* a vector operation has its length in rows */
     real learning_rate, mu, scale;
     bool accumulate;
-    bool is_planar; /* unpack: channel by channel */
-    union {         /* sizes and form of the operations that take one; alive during the call */
+    union { /* sizes and form of the operations that take one; alive during the call */
         const struct compute_conv *conv;
         const struct compute_pool *pool;
+        const struct compute_unpack *unpack;
         const struct compute_lstm *lstm;
     };
     struct compute_slice arg[COMPUTE_MAX_ARGS]; /* in the order of the functions' parameters */

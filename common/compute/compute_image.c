@@ -9,8 +9,7 @@
 
 size_t compute_conv_input(const struct compute_conv *g)
 {
-    size_t pixels = g->height * g->width;
-    return g->is_planar ? compute_stride(g->channels * pixels) : compute_stride(g->channels) * pixels;
+    return compute_stride(g->height * g->width * g->pixel);
 }
 
 size_t compute_conv_output(const struct compute_conv *g)
@@ -19,14 +18,19 @@ size_t compute_conv_output(const struct compute_conv *g)
     return pixels * compute_stride(g->filters);
 }
 
+size_t compute_conv_run(const struct compute_conv *g)
+{
+    return compute_stride(g->kernel_width * g->pixel);
+}
+
+size_t compute_conv_filter(const struct compute_conv *g)
+{
+    return g->kernel_height * compute_conv_run(g);
+}
+
 size_t compute_conv_largest(const struct compute_conv *g)
 {
     return g->pool.size ? compute_conv_output(g) : 0;
-}
-
-size_t compute_conv_weights(const struct compute_conv *g)
-{
-    return g->kernel_height * g->kernel_width * g->channels;
 }
 
 static int conv_operands(const struct compute_op *op, struct compute_operand *out)
@@ -34,7 +38,7 @@ static int conv_operands(const struct compute_op *op, struct compute_operand *ou
     const struct compute_conv *g = op->conv;
     const size_t x = op->rows * compute_conv_input(g), z = op->rows * compute_conv_output(g),
                  largest = op->rows * compute_conv_largest(g), b = compute_stride(g->filters),
-                 w = compute_conv_weights(g) * b;
+                 w = g->filters * compute_conv_filter(g);
     const struct compute_operand seen = g->pool.size  ? (struct compute_operand){COMPUTE_IN, largest}
                                         : g->has_relu ? IN(z)
                                                       : NOTHING;
@@ -61,8 +65,9 @@ static int conv_operands(const struct compute_op *op, struct compute_operand *ou
 int compute_image_operands(const struct compute_op *op, struct compute_operand out[COMPUTE_MAX_ARGS])
 {
     if (op->kind == COMPUTE_UNPACK) {
-        out[0] = IN(op->rows * compute_stride(op->inputs * op->outputs));
-        out[1] = OUT(op->rows * op->inputs * compute_stride(op->outputs));
+        const struct compute_unpack *g = op->unpack;
+        out[0] = IN(op->rows * compute_stride(g->pixels * g->channels));
+        out[1] = OUT(op->rows * compute_stride(g->pixels * g->pixel));
         return 2;
     }
     if (op->kind != COMPUTE_POOL_FORWARD && op->kind != COMPUTE_POOL_BACKWARD)
@@ -147,14 +152,9 @@ enum err compute_pool_backward(struct compute *c, size_t rows, const struct comp
     return compute_run(c, &op);
 }
 
-enum err compute_unpack(struct compute *c, size_t rows, size_t pixels, size_t channels, bool is_planar,
+enum err compute_unpack(struct compute *c, size_t rows, const struct compute_unpack *g,
                         struct compute_slice x, struct compute_slice y)
 {
-    const struct compute_op op = {.kind = COMPUTE_UNPACK,
-                                  .rows = rows,
-                                  .inputs = pixels,
-                                  .outputs = channels,
-                                  .is_planar = is_planar,
-                                  .arg = {x, y}};
+    const struct compute_op op = {.kind = COMPUTE_UNPACK, .rows = rows, .unpack = g, .arg = {x, y}};
     return compute_run(c, &op);
 }

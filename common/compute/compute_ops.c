@@ -13,7 +13,6 @@ static const char *const kind_names[COMPUTE_KIND_COUNT] = {
     [COMPUTE_CONV_GRADIENT] = "conv_gradient",       [COMPUTE_CONV_UPDATE] = "conv_update",
     [COMPUTE_POOL_FORWARD] = "pool_forward",         [COMPUTE_POOL_BACKWARD] = "pool_backward",
     [COMPUTE_LSTM_FORWARD] = "lstm_forward",         [COMPUTE_LSTM_BACKWARD] = "lstm_backward",
-    [COMPUTE_LSTM_GRADIENT] = "lstm_gradient",       [COMPUTE_LSTM_UPDATE] = "lstm_update",
     [COMPUTE_PROX_GRADIENT] = "prox_gradient",       [COMPUTE_DOT] = "dot",
     [COMPUTE_SQUARED_DISTANCE] = "squared_distance",
 };
@@ -93,8 +92,6 @@ int compute_operands(const struct compute_op *op, struct compute_operand out[COM
         return compute_image_operands(op, out);
     case COMPUTE_LSTM_FORWARD:
     case COMPUTE_LSTM_BACKWARD:
-    case COMPUTE_LSTM_GRADIENT:
-    case COMPUTE_LSTM_UPDATE:
         return compute_lstm_operands(op, out);
     case COMPUTE_PROX_GRADIENT:
         out[0] = IN_OUT(n), out[1] = IN(n), out[2] = IN(n);

@@ -1,15 +1,14 @@
 /* A convolution and, in one operation, a relu and a max-pooling that follow it. */
 #include "common/nn/layer.h"
 
-/* OIHW outside; a row for each weight of a filter, and the filters side by side, inside. */
+/* [filter, channel, y, x] outside; [filter][y] of [x][channel] inside. */
 static void place_weights(struct model_tensor *w, const struct compute_conv *g)
 {
     const size_t places = g->kernel_height * g->kernel_width;
-    const size_t count[3] = {places, g->channels, g->filters}, step[3] = {1, places, places * g->channels};
-    for (int i = 0; i < 3; i++) {
-        w->count[i] = count[i];
-        w->step[i] = step[i];
-    }
+    *w = (struct model_tensor){.count = {g->filters, g->kernel_height, g->kernel_width, g->channels},
+                               .step = {g->channels * places, g->kernel_width, 1, places},
+                               .pixel = g->pixel,
+                               .flat = w->flat};
 }
 
 /* A relu commutes with max-pooling, so either may come first. Returns how many layers joined. */
@@ -19,7 +18,8 @@ static size_t join_followers(struct layer *l, const struct arch_layer *next, siz
     for (; joined < left; joined++) {
         if (next[joined].type == LAYER_RELU && !l->conv.has_relu)
             l->conv.has_relu = true;
-        else if (next[joined].type == LAYER_MAX_POOL2D && l->conv.pool.size == 0)
+        else if (next[joined].type == LAYER_MAX_POOL2D && l->conv.pool.size == 0 &&
+                 next[joined].pool.stride == next[joined].pool.size)
             l->conv.pool = layer_pool_of(&next[joined]);
         else
             break;
@@ -34,7 +34,7 @@ static size_t conv2d_build(struct layer *l, const struct arch_layer *from, size_
     l->conv = (struct compute_conv){.channels = (size_t)from->in.dims[0],
                                     .height = (size_t)from->in.dims[1],
                                     .width = (size_t)from->in.dims[2],
-                                    .is_planar = (int64_t)l->in.pixels != from->in.dims[1] * from->in.dims[2],
+                                    .pixel = l->in.pixel,
                                     .filters = (size_t)from->out.dims[0],
                                     .kernel_height = (size_t)from->conv.kernel_height,
                                     .kernel_width = (size_t)from->conv.kernel_width,
@@ -45,7 +45,7 @@ static size_t conv2d_build(struct layer *l, const struct arch_layer *from, size_
                                     .out_width = (size_t)from->out.dims[2]};
     l->out = layout_of(&from->out);
     place_weights(&tensors[from->weight_tensor], &l->conv);
-    model_tensor_bias(&tensors[from->bias_tensor], l->conv.filters);
+    model_tensor_matrix(&tensors[from->bias_tensor], 1, l->conv.filters);
     return 1 + join_followers(l, from + 1, left - 1);
 }
 

@@ -24,16 +24,13 @@ const struct layer_ops *layer_ops_of(enum layer_type type)
 struct layout layout_of(const struct example_shape *shape)
 {
     const size_t a = (size_t)shape->dims[0], b = (size_t)shape->dims[1], c = (size_t)shape->dims[2];
-    switch (shape->kind) {
-    case SHAPE_IMAGE:
-        return (struct layout){.pixels = b * c, .channels = a, .is_planar = true};
-    case SHAPE_SEQUENCE:
-        return (struct layout){.pixels = a, .channels = b};
-    case SHAPE_VECTOR:
-    case SHAPE_TOKENS:
-        break;
-    }
-    return (struct layout){.pixels = 1, .channels = a};
+    struct layout l = {.pixels = 1, .channels = a};
+    if (shape->kind == SHAPE_IMAGE)
+        l = (struct layout){.pixels = b * c, .channels = a, .is_planar = true};
+    else if (shape->kind == SHAPE_SEQUENCE)
+        l = (struct layout){.pixels = a, .channels = b};
+    l.pixel = compute_stride(l.channels);
+    return l;
 }
 
 size_t layer_build_elementwise(struct layer *l, const struct arch_layer *from, size_t left,
@@ -46,16 +43,9 @@ size_t layer_build_elementwise(struct layer *l, const struct arch_layer *from, s
     return 1;
 }
 
-void model_tensor_bias(struct model_tensor *t, size_t count)
-{
-    model_tensor_matrix(t, 1, count);
-}
-
 void model_tensor_matrix(struct model_tensor *t, size_t rows, size_t width)
 {
-    const size_t count[3] = {rows, 1, width}, step[3] = {width, width, 1};
-    for (int i = 0; i < 3; i++) {
-        t->count[i] = count[i];
-        t->step[i] = step[i];
-    }
+    const struct model_tensor matrix = {
+        .count = {rows, 1, 1, width}, .step = {width, width, width, 1}, .pixel = width, .flat = t->flat};
+    *t = matrix;
 }

@@ -10,25 +10,42 @@
 
 struct layer_ops;
 
-/* How an example lies in memory between layers: the channels of a pixel, padded to compute_stride, then the
- * next pixel. A vector is one pixel; a step of a sequence is a pixel, too. */
+/* How an example lies in memory between layers: a row of a matrix, in which pixels stand `pixel` values
+ * apart, each with its channels. Those are padded (pixel = compute_stride(channels)) but for what a first
+ * layer reads. A vector is one pixel; a step of a sequence is a pixel, too. */
 struct layout {
-    size_t pixels, channels;
+    size_t pixels, channels, pixel;
     bool is_planar; /* the model's own order has all pixels of a channel, then the next channel (images) */
 };
 
-static inline size_t layout_floats(const struct layout *l)
+static inline size_t layout_width(const struct layout *l)
 {
-    return l->pixels * compute_stride(l->channels);
+    return l->pixels == 1 ? l->channels : l->pixels * l->pixel;
 }
 
-/* Where a parameter tensor lies: blocks of rows of `count[2]` values, each row padded to compute_stride;
- * value (i, j, k) is the model's own number flat + i step[0] + j step[1] + k step[2]. */
+static inline size_t layout_floats(const struct layout *l)
+{
+    return compute_stride(layout_width(l));
+}
+
+/* Where a parameter tensor lies: count[0] * count[1] rows of a matrix, in each count[2] groups, `pixel`
+ * values apart, of count[3] values. Value (i, j, k, n) is the model's own number flat + i step[0] + j step[1]
+ * + k step[2] + n step[3]. */
 struct model_tensor {
-    size_t count[3], step[3];
+    size_t count[4], step[4], pixel;
     size_t at; /* bytes from the start of a parameter block */
     size_t flat;
 };
+
+static inline size_t model_tensor_rows(const struct model_tensor *t)
+{
+    return t->count[0] * t->count[1];
+}
+
+static inline size_t model_tensor_width(const struct model_tensor *t)
+{
+    return t->count[2] == 1 ? t->count[3] : t->count[2] * t->pixel;
+}
 
 enum { LAYER_MAX_TENSORS = 4 };
 
@@ -42,6 +59,7 @@ struct layer {
     union {
         struct compute_conv conv;
         struct compute_pool pool;
+        struct compute_unpack unpack;
     };
 };
 
@@ -89,14 +107,14 @@ extern const struct layer_ops layer_unpack;
 /* NULL for a layer that does nothing to memory. */
 const struct layer_ops *layer_ops_of(enum layer_type type);
 struct layout layout_of(const struct example_shape *shape);
+struct layer layer_unpack_to(size_t num_features, struct layout out); /* puts out that */
 
 struct compute_pool layer_pool_of(const struct arch_layer *from); /* of a max_pool2d */
 
 /* `build` of a layer without weights that keeps the layout. */
 size_t layer_build_elementwise(struct layer *l, const struct arch_layer *from, size_t left,
                                struct model_tensor *tensors);
-/* A bias, [1, count], and a matrix [rows, width] as the model's own order has it. */
-void model_tensor_bias(struct model_tensor *t, size_t count);
+/* A matrix as the model's own order has it; a bias is one row. */
 void model_tensor_matrix(struct model_tensor *t, size_t rows, size_t width);
 
 #endif

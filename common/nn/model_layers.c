@@ -2,11 +2,14 @@
 
 #include <stdlib.h>
 
-/* The data's own order is fine for a vector, and a first convolution reads it as it is. */
-static bool wants_unpacking(const struct arch *arch)
+/* What the first layer reads. A convolution takes pixels without padding, as data come if they have one
+ * channel. */
+static struct layout input_layout(const struct arch *arch)
 {
-    bool is_vector = arch->input_shape.kind == SHAPE_VECTOR || arch->input_shape.kind == SHAPE_TOKENS;
-    return !is_vector && arch->layers[0].type != LAYER_CONV2D;
+    struct layout l = layout_of(&arch->input_shape);
+    if (l.pixels == 1 || arch->layers[0].type == LAYER_CONV2D)
+        l.pixel = l.channels;
+    return l;
 }
 
 static void add(struct model_layers *m, struct layer l, const struct layer_ops *before)
@@ -19,15 +22,12 @@ static void add(struct model_layers *m, struct layer l, const struct layer_ops *
 
 static void build(struct model_layers *m, const struct arch *arch)
 {
-    struct layout layout = {.pixels = 1, .channels = (size_t)arch->num_features};
+    struct layout layout = input_layout(arch);
     const struct layer_ops *before = NULL;
     size_t used = 1;
-    if (wants_unpacking(arch)) {
-        struct layer l = {.ops = &layer_unpack, .in = layout, .out = layout_of(&arch->input_shape)};
-        l.tensor = -1;
-        add(m, l, before);
-        before = l.ops;
-        layout = l.out;
+    if (layout_width(&layout) != (size_t)arch->num_features || (layout.is_planar && layout.channels > 1)) {
+        add(m, layer_unpack_to((size_t)arch->num_features, layout), NULL);
+        before = &layer_unpack;
     }
     for (size_t i = 0; i < arch->num_layers; i += used) {
         const struct arch_layer *from = &arch->layers[i];

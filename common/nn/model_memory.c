@@ -31,7 +31,7 @@ static void plan_block(struct plan *p, struct model_layers *layers)
 {
     for (size_t i = 0; i < layers->num_tensors; i++) {
         struct model_tensor *t = &layers->tensors[i];
-        t->at = take_matrix(p, t->count[0] * t->count[1], t->count[2]);
+        t->at = take_matrix(p, model_tensor_rows(t), model_tensor_width(t));
     }
     for (size_t i = 0; i < layers->count; i++) {
         struct layer *l = &layers->items[i];

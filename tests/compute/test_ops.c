@@ -109,8 +109,9 @@ START_TEST(test_avx2_kernels)
 }
 END_TEST
 
-/* PoCL is an OpenCL device on the CPU (./dev deps check installs it); another one that is here serves as well. The
- * thread sanitizer does not see into its threads, and a leak checker falls over them, hence the end. */
+/* PoCL is an OpenCL device on the CPU (./dev deps check installs it); another one that is here serves as
+ * well. The thread sanitizer does not see into its threads, and a leak checker falls over them, hence the
+ * end. */
 START_TEST(test_opencl)
 {
     struct compute *c = NULL;

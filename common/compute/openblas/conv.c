@@ -11,7 +11,7 @@ struct work {
     size_t pixels, terms, stride; /* outputs of the convolution; weights of each; filters with padding */
     float *windows;               /* [pixels][terms] */
     float *out;                   /* [pixels][stride]: the convolution's own output, or its gradient */
-    float *gradient;              /* [terms + 1][stride]: of weights and bias, where they make a step */
+    float *gradient;              /* [filters][terms], then [stride]: of weights and bias */
 };
 
 static struct work work_of(const struct compute_op *op)
@@ -19,10 +19,10 @@ static struct work work_of(const struct compute_op *op)
     const struct compute_conv *g = op->conv;
     struct work w = {.g = g,
                      .pixels = g->out_height * g->out_width,
-                     .terms = compute_conv_weights(g),
-                     .stride = compute_stride(g->filters)};
-    w.windows = compute_scratch_arg(op);
-    w.out = w.windows + compute_stride(w.pixels * w.terms);
+                     .terms = compute_conv_filter(g),
+                     .stride = compute_stride(g->filters),
+                     .windows = compute_scratch_arg(op)};
+    w.out = w.windows + w.pixels * w.terms;
     w.gradient = w.out + w.pixels * w.stride;
     return w;
 }
@@ -30,50 +30,63 @@ static struct work work_of(const struct compute_op *op)
 size_t blas_conv_scratch(const struct compute_op *op)
 {
     const struct compute_conv *g = op->conv;
-    size_t pixels = g->out_height * g->out_width, terms = compute_conv_weights(g),
+    size_t pixels = g->out_height * g->out_width, terms = compute_conv_filter(g),
            stride = compute_stride(g->filters);
-    size_t gradient = op->kind == COMPUTE_CONV_UPDATE ? (terms + 1) * stride : 0;
-    return (compute_stride(pixels * terms) + pixels * stride + gradient + 16) * sizeof(float);
+    size_t gradient = op->kind == COMPUTE_CONV_UPDATE ? g->filters * terms + stride : 0;
+    return (pixels * (terms + stride) + gradient) * sizeof(float);
 }
 
 bool blas_conv_supports(const struct compute_op *op)
 {
     const struct compute_conv *g = op->conv;
-    const size_t most = 1u << 30, pixels = g->out_height * g->out_width, terms = compute_conv_weights(g);
+    const size_t most = 1u << 30, pixels = g->out_height * g->out_width, terms = compute_conv_filter(g);
     return pixels > 0 && terms > 0 && g->filters > 0 && pixels < most && terms < most && g->filters < most;
 }
 
-/* Copies between an image and its windows: into them, or, where is_back, adding what they hold to it. */
-static void move_pixel(const struct work *w, float *image, float *window, size_t y, size_t x, bool is_back)
+/* What a window's row sees of an image's: `count` values from `image`, and how many of the run stand before
+ * them, outside. */
+struct seen_row {
+    size_t before, count, image;
+};
+
+static struct seen_row row_under(const struct compute_conv *g, size_t top, size_t left, size_t ky)
 {
-    const struct compute_conv *g = w->g;
-    const size_t pixel = y * g->width + x, plane = g->height * g->width;
-    if (is_back) {
-        float *to = image + pixel * compute_stride(g->channels);
-        for (size_t c = 0; c < g->channels; c++)
-            to[c] += window[c];
-    } else if (g->is_planar) {
-        for (size_t c = 0; c < g->channels; c++)
-            window[c] = image[c * plane + pixel];
-    } else {
-        memcpy(window, image + pixel * compute_stride(g->channels), g->channels * sizeof *window);
-    }
+    size_t y = top + ky - g->pad_top; /* wraps around above the image */
+    size_t from = left < g->pad_left ? g->pad_left - left : 0;
+    size_t end = g->width + g->pad_left - left, to = end < g->kernel_width ? end : g->kernel_width;
+    if (y >= g->height || left >= g->width + g->pad_left || from >= to)
+        return (struct seen_row){0};
+    return (struct seen_row){from * g->pixel, (to - from) * g->pixel,
+                             (y * g->width + left + from - g->pad_left) * g->pixel};
 }
 
-static void move_windows(const struct work *w, float *image, bool is_back)
+/* An image's windows. */
+static void take_windows(const struct work *w, const float *image)
 {
     const struct compute_conv *g = w->g;
+    const size_t run = compute_conv_run(g);
     float *window = w->windows;
     for (size_t p = 0; p < w->pixels; p++) {
         size_t top = p / g->out_width * g->stride, left = p % g->out_width * g->stride;
-        for (size_t ky = 0; ky < g->kernel_height; ky++) {
-            for (size_t kx = 0; kx < g->kernel_width; kx++, window += g->channels) {
-                size_t y = top + ky - g->pad_top, x = left + kx - g->pad_left; /* wrap around below 0 */
-                if (y < g->height && x < g->width)
-                    move_pixel(w, image, window, y, x, is_back);
-                else if (!is_back)
-                    memset(window, 0, g->channels * sizeof *window);
-            }
+        for (size_t ky = 0; ky < g->kernel_height; ky++, window += run) {
+            const struct seen_row row = row_under(g, top, left, ky);
+            memset(window, 0, run * sizeof *window);
+            memcpy(window + row.before, image + row.image, row.count * sizeof *window);
+        }
+    }
+}
+
+/* Adds up what the windows hold where they lie on the image. */
+static void add_windows(const struct work *w, float *image)
+{
+    const struct compute_conv *g = w->g;
+    const float *window = w->windows;
+    for (size_t p = 0; p < w->pixels; p++) {
+        size_t top = p / g->out_width * g->stride, left = p % g->out_width * g->stride;
+        for (size_t ky = 0; ky < g->kernel_height; ky++, window += compute_conv_run(g)) {
+            const struct seen_row row = row_under(g, top, left, ky);
+            for (size_t i = 0; i < row.count; i++)
+                image[row.image + i] += window[row.before + i];
         }
     }
 }
@@ -124,11 +137,11 @@ static void forward(const struct compute_op *op)
     const float *weights = compute_arg(op, 1), *b = compute_arg(op, 2);
     for (size_t r = 0; r < op->rows; r++) {
         uint8_t *largest = w.g->pool.size ? (uint8_t *)compute_arg(op, 4) + r * output : NULL;
-        move_windows(&w, (float *)compute_arg(op, 0) + r * compute_conv_input(w.g), false);
+        take_windows(&w, (const float *)compute_arg(op, 0) + r * compute_conv_input(w.g));
         for (size_t p = 0; p < w.pixels; p++)
             memcpy(w.out + p * w.stride, b, w.stride * sizeof *b);
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)w.pixels, (int)w.stride, (int)w.terms, 1,
-                    w.windows, (int)w.terms, weights, (int)w.stride, 1, w.out, (int)w.stride);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)w.pixels, (int)w.g->filters, (int)w.terms,
+                    1, w.windows, (int)w.terms, weights, (int)w.terms, 1, w.out, (int)w.stride);
         finish_image(&w, (float *)compute_arg(op, 3) + r * output, largest);
     }
 }
@@ -165,9 +178,9 @@ static void input_gradient(const struct compute_op *op)
     memset(dx, 0, op->rows * input * sizeof *dx);
     for (size_t r = 0; r < op->rows; r++) {
         spread_gradient(&w, compute_arg(op, 0), compute_optional_arg(op, 1), r);
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)w.pixels, (int)w.terms, (int)w.stride, 1,
-                    w.out, (int)w.stride, weights, (int)w.stride, 0, w.windows, (int)w.terms);
-        move_windows(&w, dx + r * input, true);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)w.pixels, (int)w.terms, (int)w.g->filters,
+                    1, w.out, (int)w.stride, weights, (int)w.terms, 0, w.windows, (int)w.terms);
+        add_windows(&w, dx + r * input);
     }
 }
 
@@ -178,13 +191,13 @@ static void weight_gradients(const struct compute_op *op, const struct work *w, 
     if (!accumulate)
         memset(db, 0, w->stride * sizeof *db);
     if (!accumulate && op->rows == 0)
-        memset(dw, 0, w->terms * w->stride * sizeof *dw);
+        memset(dw, 0, w->g->filters * w->terms * sizeof *dw);
     for (size_t r = 0; r < op->rows; r++) {
-        move_windows(w, (float *)compute_arg(op, 0) + r * compute_conv_input(w->g), false);
+        take_windows(w, (const float *)compute_arg(op, 0) + r * compute_conv_input(w->g));
         spread_gradient(w, compute_arg(op, 1), compute_optional_arg(op, 2), r);
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)w->terms, (int)w->stride, (int)w->pixels, 1,
-                    w->windows, (int)w->terms, w->out, (int)w->stride, accumulate || r > 0 ? 1 : 0, dw,
-                    (int)w->stride);
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)w->g->filters, (int)w->terms,
+                    (int)w->pixels, 1, w->out, (int)w->stride, w->windows, (int)w->terms,
+                    accumulate || r > 0 ? 1 : 0, dw, (int)w->terms);
         for (size_t p = 0; p < w->pixels; p++) {
             for (size_t f = 0; f < w->stride; f++)
                 db[f] += w->out[p * w->stride + f];
@@ -202,9 +215,9 @@ static void step(const struct compute_op *op, size_t n, const float *gradient, f
 static void update(const struct compute_op *op)
 {
     const struct work w = work_of(op);
-    float *db = w.gradient + w.terms * w.stride;
+    float *db = w.gradient + w.g->filters * w.terms;
     weight_gradients(op, &w, false, w.gradient, db);
-    step(op, w.terms * w.stride, w.gradient, compute_arg(op, 3), compute_arg(op, 5));
+    step(op, w.g->filters * w.terms, w.gradient, compute_arg(op, 3), compute_arg(op, 5));
     step(op, w.stride, db, compute_arg(op, 4), compute_arg(op, 6));
 }
 

@@ -3,16 +3,14 @@
 #include "common/compute/compute_image.h"
 #include "common/compute/reference/reference.h"
 
-/* Where pixel (y, x) of channel c is in an example's input. */
 static size_t input_at(const struct compute_conv *g, size_t y, size_t x, size_t c)
 {
-    size_t pixel = y * g->width + x;
-    return g->is_planar ? c * g->height * g->width + pixel : pixel * compute_stride(g->channels) + c;
+    return (y * g->width + x) * g->pixel + c;
 }
 
-static size_t weight_at(const struct compute_conv *g, size_t ky, size_t kx, size_t c, size_t f)
+static size_t weight_at(const struct compute_conv *g, size_t f, size_t ky, size_t kx, size_t c)
 {
-    return ((ky * g->kernel_width + kx) * g->channels + c) * compute_stride(g->filters) + f;
+    return f * compute_conv_filter(g) + ky * compute_conv_run(g) + kx * g->pixel + c;
 }
 
 /* The input's row or column under place k of a window that stands at o; false outside of the image. */
@@ -34,7 +32,7 @@ static real convolve(const struct compute_conv *g, const real *x, const real *w,
                 !is_inside(ox, g->stride, kx, g->pad_left, g->width, &ix))
                 continue;
             for (size_t c = 0; c < g->channels; c++)
-                sum += (double)x[input_at(g, iy, ix, c)] * (double)w[weight_at(g, ky, kx, c, f)];
+                sum += (double)x[input_at(g, iy, ix, c)] * (double)w[weight_at(g, f, ky, kx, c)];
         }
     }
     return (real)sum;
@@ -95,18 +93,12 @@ static double output_gradient(const struct compute_conv *g, const real *dz, cons
         bool is_cut = g->has_relu && ((const real *)seen)[r * compute_conv_output(g) + at + f] <= 0;
         return is_cut ? 0 : (double)dz[at];
     }
+    size_t size = g->pool.size, py = oy / size, px = ox / size;
+    if (py >= g->pool.out_height || px >= g->pool.out_width)
+        return 0;
+    size_t at = (py * g->pool.out_width + px) * stride;
     const uint8_t *largest = (const uint8_t *)seen + r * compute_conv_output(g) + f;
-    double sum = 0;
-    for (size_t i = 0; i < g->pool.size * g->pool.size; i++) { /* each window that it may stand in */
-        size_t ky = i / g->pool.size, kx = i % g->pool.size;
-        size_t py = (oy - ky) / g->pool.stride, px = (ox - kx) / g->pool.stride;
-        if (oy < ky || ox < kx || py * g->pool.stride + ky != oy || px * g->pool.stride + kx != ox ||
-            py >= g->pool.out_height || px >= g->pool.out_width)
-            continue;
-        size_t at = (py * g->pool.out_width + px) * stride;
-        sum += largest[at] == i ? (double)dz[at] : 0;
-    }
-    return sum;
+    return largest[at] == oy % size * size + ox % size ? (double)dz[at] : 0;
 }
 
 /* The output that a pixel meets at place k of the kernel. */
@@ -130,7 +122,7 @@ static double pixel_gradient(const struct compute_op *op, size_t r, size_t y, si
                 continue;
             for (size_t f = 0; f < g->filters; f++)
                 sum += output_gradient(g, dz, compute_optional_arg(op, 1), r, oy, ox, f) *
-                       (double)w[weight_at(g, ky, kx, c, f)];
+                       (double)w[weight_at(g, f, ky, kx, c)];
         }
     }
     return sum;
@@ -139,12 +131,12 @@ static double pixel_gradient(const struct compute_op *op, size_t r, size_t y, si
 void reference_conv_input_gradient(const struct compute_op *op)
 {
     const struct compute_conv *g = op->conv;
-    const size_t stride = compute_stride(g->channels), size = compute_conv_input(g);
+    const size_t size = compute_conv_input(g);
     real *dx = compute_arg(op, 3);
     for (size_t i = 0; i < op->rows * size; i++) {
-        size_t pixel = i % size / stride, c = i % stride;
-        dx[i] =
-            c < g->channels ? (real)pixel_gradient(op, i / size, pixel / g->width, pixel % g->width, c) : 0;
+        size_t pixel = i % size / g->pixel, c = i % size % g->pixel;
+        bool is_value = c < g->channels && pixel < g->height * g->width;
+        dx[i] = is_value ? (real)pixel_gradient(op, i / size, pixel / g->width, pixel % g->width, c) : 0;
     }
 }
 
@@ -176,35 +168,45 @@ static double bias_gradient(const struct compute_op *op, size_t f)
     return sum;
 }
 
+/* Each weight of filter f: what is done with its gradient is the caller's. False for padding. */
+static bool is_weight(const struct compute_conv *g, size_t i, size_t *out_ky, size_t *out_kx, size_t *out_c)
+{
+    *out_ky = i / compute_conv_run(g);
+    *out_kx = i % compute_conv_run(g) / g->pixel;
+    *out_c = i % compute_conv_run(g) % g->pixel;
+    return *out_kx < g->kernel_width && *out_c < g->channels;
+}
+
 void reference_conv_gradient(const struct compute_op *op)
 {
     const struct compute_conv *g = op->conv;
-    const size_t stride = compute_stride(g->filters), weights = compute_conv_weights(g);
+    const size_t filter = compute_conv_filter(g);
     real *dw = compute_arg(op, 3), *db = compute_arg(op, 4);
-    for (size_t i = 0; i < weights; i++) {
-        size_t c = i % g->channels, k = i / g->channels;
-        for (size_t f = 0; f < g->filters; f++)
-            reference_put(op, &dw[i * stride + f],
-                          weight_gradient(op, k / g->kernel_width, k % g->kernel_width, c, f));
-    }
-    for (size_t f = 0; f < g->filters; f++)
+    for (size_t f = 0; f < g->filters; f++) {
+        for (size_t i = 0; i < filter; i++) {
+            size_t ky, kx, c;
+            if (is_weight(g, i, &ky, &kx, &c))
+                reference_put(op, &dw[f * filter + i], weight_gradient(op, ky, kx, c, f));
+            else
+                dw[f * filter + i] = 0;
+        }
         reference_put(op, &db[f], bias_gradient(op, f));
-    reference_pad(dw, weights, g->filters);
+    }
     reference_pad(db, 1, g->filters);
 }
 
 void reference_conv_update(const struct compute_op *op)
 {
     const struct compute_conv *g = op->conv;
-    const size_t stride = compute_stride(g->filters), weights = compute_conv_weights(g);
+    const size_t filter = compute_conv_filter(g);
     real *w = compute_arg(op, 3), *b = compute_arg(op, 4);
     const real *w0 = compute_arg(op, 5), *b0 = compute_arg(op, 6);
-    for (size_t i = 0; i < weights; i++) {
-        size_t c = i % g->channels, k = i / g->channels;
-        for (size_t f = 0; f < g->filters; f++)
-            reference_step(op, &w[i * stride + f], w0[i * stride + f],
-                           weight_gradient(op, k / g->kernel_width, k % g->kernel_width, c, f));
-    }
-    for (size_t f = 0; f < g->filters; f++)
+    for (size_t f = 0; f < g->filters; f++) {
+        for (size_t i = f * filter; i < (f + 1) * filter; i++) {
+            size_t ky, kx, c;
+            if (is_weight(g, i - f * filter, &ky, &kx, &c))
+                reference_step(op, &w[i], w0[i], weight_gradient(op, ky, kx, c, f));
+        }
         reference_step(op, &b[f], b0[f], bias_gradient(op, f));
+    }
 }

@@ -50,16 +50,17 @@ void reference_pool_backward(const struct compute_op *op)
 
 void reference_unpack(const struct compute_op *op)
 {
-    const size_t pixels = op->inputs, channels = op->outputs, stride = compute_stride(channels);
+    const struct compute_unpack *g = op->unpack;
+    const size_t size = compute_stride(g->pixels * g->pixel);
     real *y = compute_arg(op, 1);
     for (size_t r = 0; r < op->rows; r++) {
-        const real *x = (const real *)compute_arg(op, 0) + r * compute_stride(pixels * channels);
-        for (size_t i = 0; i < pixels * stride; i++) {
-            size_t pixel = i / stride, c = i % stride;
+        const real *x = (const real *)compute_arg(op, 0) + r * compute_stride(g->pixels * g->channels);
+        for (size_t i = 0; i < size; i++) {
+            size_t pixel = i / g->pixel, c = i % g->pixel;
             real v = 0;
-            if (c < channels)
-                v = x[op->is_planar ? c * pixels + pixel : pixel * channels + c];
-            y[r * pixels * stride + i] = v;
+            if (c < g->channels && pixel < g->pixels)
+                v = x[g->is_planar ? c * g->pixels + pixel : pixel * g->channels + c];
+            y[r * size + i] = v;
         }
     }
 }

@@ -29,8 +29,6 @@ static void (*const operations[COMPUTE_KIND_COUNT])(const struct compute_op *op)
     [COMPUTE_POOL_BACKWARD] = reference_pool_backward,
     [COMPUTE_LSTM_FORWARD] = reference_lstm_forward,
     [COMPUTE_LSTM_BACKWARD] = reference_lstm_backward,
-    [COMPUTE_LSTM_GRADIENT] = reference_lstm_gradient,
-    [COMPUTE_LSTM_UPDATE] = reference_lstm_update,
     [COMPUTE_PROX_GRADIENT] = reference_prox_gradient,
     [COMPUTE_DOT] = reference_dot,
     [COMPUTE_SQUARED_DISTANCE] = reference_squared_distance,

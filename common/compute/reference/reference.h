@@ -38,8 +38,6 @@ void reference_pool_forward(const struct compute_op *op);
 void reference_pool_backward(const struct compute_op *op);
 void reference_lstm_forward(const struct compute_op *op);
 void reference_lstm_backward(const struct compute_op *op);
-void reference_lstm_gradient(const struct compute_op *op);
-void reference_lstm_update(const struct compute_op *op);
 void reference_prox_gradient(const struct compute_op *op);
 void reference_dot(const struct compute_op *op);
 void reference_squared_distance(const struct compute_op *op);

@@ -215,7 +215,7 @@ START_TEST(test_backends_agree)
 {
     struct compute *elsewhere = NULL;
     struct bed near = open_bed(models[_i].model, "openblas"), plain = open_bed(models[_i].model, "reference");
-    ck_assert_int_eq(compute_open_backend(&elsewhere_backend, &elsewhere, NULL), ERR_OK);
+    ck_assert_int_eq(compute_open_backend(&elsewhere_backend, NULL, &elsewhere, NULL), ERR_OK);
     struct bed far = make_bed(models[_i].model, elsewhere);
     real *a = gradient_of(&near), *b = gradient_of(&plain), *c = gradient_of(&far);
     ck_close(models[_i].what, a, b, near.n);
