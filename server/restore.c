@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "common/base/atomic_file.h"
@@ -48,7 +49,7 @@ static bool goes_on(void *ctx, int64_t done, int64_t total)
 }
 static const struct backup_watch watch = {.goes_on = goes_on};
 
-/* What a mount point has of itself does not count. */
+/* What a mount point has of itself does not count, nor does the marker. */
 static enum err check_empty(const char *dir, struct fault *fault)
 {
     DIR *d = opendir(dir);
@@ -56,8 +57,8 @@ static enum err check_empty(const char *dir, struct fault *fault)
     if (!d)
         return fault_set(fault, ERR_IO, "data-dir", "Cannot read %.200s: %s.", dir, strerror(errno));
     for (const struct dirent *entry; is_empty && (entry = readdir(d));)
-        is_empty =
-            str_eq(entry->d_name, ".") || str_eq(entry->d_name, "..") || str_eq(entry->d_name, "lost+found");
+        is_empty = str_eq(entry->d_name, ".") || str_eq(entry->d_name, "..") ||
+                   str_eq(entry->d_name, "lost+found") || str_eq(entry->d_name, RESTORE_MARKER);
     (void)closedir(d);
     if (is_empty)
         return ERR_OK;
@@ -75,14 +76,27 @@ static enum err make_dir(const char *dir, bool *out_is_made, struct fault *fault
     return *out_is_made ? name_sync(dir, fault) : ERR_OK;
 }
 
-static enum err put_marker(const char *dir, char path[BACKUP_PATH_SIZE], struct fault *fault)
+/* A server refuses the directory while the marker is there. Where it is there already, a restore was cut
+ * short: what that one left goes, and this one begins anew; the lock tells it from one that is at work. */
+static enum err take_dir(const char *dir, int *out_marker, struct fault *fault)
 {
+    char path[BACKUP_PATH_SIZE];
     enum err e = backup_path(dir, RESTORE_MARKER, path, fault);
-    int fd = e ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (!e && fd < 0)
-        e = fault_set(fault, ERR_IO, "data-dir", "Cannot write %.300s: %s.", path, strerror(errno));
-    if (fd >= 0)
-        (void)close(fd);
+    if (e)
+        return e;
+    bool is_left = (*out_marker = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)) >= 0;
+    if (!is_left && (e = check_empty(dir, fault)))
+        return e;
+    if (!is_left)
+        *out_marker = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (*out_marker < 0)
+        return fault_set(fault, ERR_IO, "data-dir", "Cannot write %.300s: %s.", path, strerror(errno));
+    struct stat st;
+    if (flock(*out_marker, LOCK_EX | LOCK_NB) != 0 || fstat(*out_marker, &st) != 0 || st.st_nlink == 0)
+        return fault_set(fault, ERR_CONFLICT, "data-dir", "Another restore is at work in %.200s.", dir);
+    if (is_left)
+        backup_remove(dir);
+    e = is_left ? check_empty(dir, fault) : ERR_OK;
     return e ? e : backup_sync_dir(dir, fault);
 }
 
@@ -101,25 +115,31 @@ static enum err take_file(const struct backup_file *wanted, const char *from, co
     return e;
 }
 
+static enum err drop_marker(const char *dir, struct fault *fault)
+{
+    char path[BACKUP_PATH_SIZE];
+    enum err e = backup_path(dir, RESTORE_MARKER, path, fault);
+    if (!e && unlink(path) != 0)
+        e = fault_set(fault, ERR_IO, "data-dir", "Cannot remove %.300s: %s.", path, strerror(errno));
+    return e ? e : backup_sync_dir(dir, fault);
+}
+
 static enum err take_all(const struct backup_list *list, const char *from, const char *to,
                          struct backup_facts *facts, struct fault *fault)
 {
-    char marker[BACKUP_PATH_SIZE];
-    enum err e = put_marker(to, marker, fault);
-    if (e)
-        return e;
+    struct fault second = FAULT_NONE;
+    enum err e = ERR_OK;
     for (size_t i = 0; i < BACKUP_FILES && !e; i++)
         e = take_file(&list->files[i], from, to, fault);
     if (!e)
         e = backup_check(to, &watch, facts, fault);
     if (!e)
         e = backup_sync_dir(to, fault);
-    if (e)
-        backup_remove(to);
-    /* A server refuses the directory while this is there. */
-    if (unlink(marker) != 0 && !e)
-        e = fault_set(fault, ERR_IO, "data-dir", "Cannot remove %.300s: %s.", marker, strerror(errno));
-    return e ? e : backup_sync_dir(to, fault);
+    if (!e)
+        return drop_marker(to, fault);
+    backup_remove(to);
+    (void)drop_marker(to, &second);
+    return e;
 }
 
 enum err restore_command(int argc, char **argv, struct fault *fault)
@@ -129,6 +149,7 @@ enum err restore_command(int argc, char **argv, struct fault *fault)
     struct backup_facts facts;
     size_t positional;
     bool is_made = false;
+    int marker = -1;
     enum err e = config_parse(rows, NUM_ROWS, argc, argv, &o, NULL, 0, &positional, fault);
     if (e == ERR_OK && o.help) {
         print_help();
@@ -142,10 +163,12 @@ enum err restore_command(int argc, char **argv, struct fault *fault)
     if (!e)
         e = make_dir(o.data_dir, &is_made, fault);
     if (!e)
-        e = check_empty(o.data_dir, fault);
+        e = take_dir(o.data_dir, &marker, fault);
     if (!e && (e = take_all(&list, o.from, o.data_dir, &facts, fault)) && is_made)
         (void)rmdir(o.data_dir);
     interrupt_end();
+    if (marker >= 0)
+        (void)close(marker);
     if (e)
         return e;
     printf("%s: restored the backup of %s (%s): ", o.data_dir, list.made_at, list.program);

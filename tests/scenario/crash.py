@@ -1,6 +1,7 @@
 """Kills servers and workers, at chosen points and at random moments, and looks for what is lost. test_crash.py does it
 some times, bench/crash many."""
 import collections
+import contextlib
 import hashlib
 import http.client
 import json
@@ -145,8 +146,9 @@ class Crash:
         return sorted((d["ordinal"], d["id"]) for d in items)
 
     def start_worker(self, name):
-        # Slow enough that kills hit work in progress.
-        return self.lab.start_worker(SYNTHETIC, WORKERS[name], name=name, options=["--slowdown", "3"] if name == "one" else [])
+        # Slow enough that kills hit work in progress; and one whose updates go in pieces, some ten each.
+        options = {"one": ["--slowdown", "3"], "three": ["--max-request", "300"]}.get(name, [])
+        return self.lab.start_worker(SYNTHETIC, WORKERS[name], name=name, options=options)
 
     def hashes_of(self, seed):
         if seed not in self.expected:
@@ -230,7 +232,8 @@ class Crash:
 def check_store(data_dir):
     """Of a server that was stopped: both files are sound, and the blobs are those that rows name, whole. Updates name theirs until
     their round is closed. Gives the blobs' sizes by their number."""
-    with sqlite3.connect(os.path.join(data_dir, "fedlane.db")) as meta, sqlite3.connect(os.path.join(data_dir, "blobs.db")) as blobs:
+    meta, blobs = (contextlib.closing(sqlite3.connect(os.path.join(data_dir, name))) for name in ("fedlane.db", "blobs.db"))
+    with meta as meta, blobs as blobs:
         for db in (meta, blobs):
             assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)], data_dir
         named = {i for (i,) in meta.execute(

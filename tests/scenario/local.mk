@@ -9,6 +9,7 @@ scenario_tests = \
 	tests/scenario/test_sweep.py \
 	tests/scenario/test_backup.py \
 	tests/scenario/test_crash.py \
+	tests/scenario/test_crash_commands.py \
 	tests/scenario/test_login_link.py \
 	tests/scenario/test_start.py \
 	tests/scenario/test_tls.py \
@@ -33,4 +34,4 @@ scenario_tests = \
 	tests/scenario/test_routes.py \
 	tests/scenario/test_upgrade.py
 TESTS += $(scenario_tests)
-EXTRA_DIST += $(scenario_tests) tests/scenario/harness.py tests/scenario/proxy.py tests/scenario/specs.py tests/scenario/streams.py tests/scenario/crash.py tests/scenario/device.py tests/scenario/readme.py tests/requirements.txt
+EXTRA_DIST += $(scenario_tests) tests/scenario/harness.py tests/scenario/proxy.py tests/scenario/specs.py tests/scenario/streams.py tests/scenario/crash.py tests/scenario/crash_commands.py tests/scenario/device.py tests/scenario/readme.py tests/requirements.txt

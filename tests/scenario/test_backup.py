@@ -2,6 +2,7 @@
 """A backup made while workers report fits together; restored elsewhere, the run goes on to the same hashes, with workers
 that are ahead of it. A backup that is cut short has no name."""
 import contextlib
+import fcntl
 import glob
 import json
 import os
@@ -139,7 +140,16 @@ def test_damage(lab):
     lab.write("z/restore.partial", "")
     done = command("--data-dir", lab.path("z"), "--listen", "127.0.0.1:0", check=False)
     assert done.returncode == 1 and "cut short" in done.stderr, done
+    # The next one begins anew, but not where there is what no restore wrote.
+    lab.write("z/other", "")
     refused(restore(lab, "b", lab.path("z"), check=False), "is not empty")
+    os.unlink(lab.path("z/other"))
+    backup(lab, "d")
+    with open(lab.path("z/restore.partial")) as marker:
+        fcntl.flock(marker, fcntl.LOCK_EX)
+        refused(restore(lab, "d", lab.path("z"), check=False), "Another restore is at work")
+    restore(lab, "d", lab.path("z"))
+    assert not os.path.exists(lab.path("z/restore.partial"))
 
 
 def test_compact(lab):

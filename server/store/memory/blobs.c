@@ -9,7 +9,8 @@
 struct memory_blob {
     char *bytes;
     size_t size;
-    bool is_paused; /* an upload that goes on later */
+    bool is_paused;  /* an upload that goes on later */
+    bool is_running; /* and does just now, with a copy of what is here: that stays where it fails */
 };
 
 struct memory_blobs {
@@ -22,7 +23,7 @@ struct memory_blobs {
 struct blob_put {
     struct memory_blobs *blobs;
     struct buf bytes;
-    int64_t id; /* 0: none yet */
+    int64_t id; /* of one that was resumed; 0: none yet */
 };
 
 static struct memory_blobs *blobs_of(struct blobs *b)
@@ -58,10 +59,21 @@ static enum err memory_put_write(struct blob_put *p, const void *bytes, size_t n
     return buf_append(&p->bytes, bytes, n);
 }
 
-static void memory_put_abort(struct blob_put *p)
+static void put_free(struct blob_put *p)
 {
     buf_release(&p->bytes);
     free(p);
+}
+
+static void memory_put_abort(struct blob_put *p)
+{
+    struct memory_blobs *b = p->blobs;
+    (void)pthread_mutex_lock(&b->mutex);
+    struct memory_blob *blob = p->id ? idmap_remove(&b->blobs, p->id) : NULL;
+    (void)pthread_mutex_unlock(&b->mutex);
+    if (blob)
+        blob_free(blob);
+    put_free(p);
 }
 
 static bool memory_put_has_room(struct blob_put *p, size_t n)
@@ -83,31 +95,53 @@ static enum err memory_make_room(struct blobs *b)
     return ERR_OK;
 }
 
+/* The rest with the mutex held. */
+static enum err keep_new(struct memory_blobs *b, struct blob_put *p, bool is_paused, int64_t *out_id)
+{
+    struct memory_blob *blob = calloc(1, sizeof *blob);
+    enum err e = blob ? idmap_reserve(&b->blobs) : ERR_NO_MEMORY;
+    if (!e)
+        e = buf_take(&p->bytes, &blob->bytes, &blob->size);
+    if (e) {
+        free(blob);
+        return e;
+    }
+    blob->is_paused = is_paused;
+    *out_id = ++b->last_id;
+    idmap_set(&b->blobs, *out_id, blob);
+    return ERR_OK;
+}
+
+static enum err keep_resumed(struct memory_blobs *b, struct blob_put *p, bool is_paused, int64_t *out_id)
+{
+    struct memory_blob *blob = idmap_get(&b->blobs, p->id);
+    if (!blob)
+        return ERR_NOT_FOUND; /* it was removed meanwhile */
+    blob->is_running = false;
+    char *bytes;
+    size_t size;
+    enum err e = buf_take(&p->bytes, &bytes, &size);
+    if (e)
+        return e;
+    free(blob->bytes);
+    *blob = (struct memory_blob){.bytes = bytes, .size = size, .is_paused = is_paused};
+    *out_id = p->id;
+    return ERR_OK;
+}
+
 static enum err put_keep(struct blob_put *p, bool is_paused, int64_t *out_id)
 {
     struct memory_blobs *b = p->blobs;
-    struct memory_blob *blob = calloc(1, sizeof *blob);
-    enum err e = blob ? buf_take(&p->bytes, &blob->bytes, &blob->size) : ERR_NO_MEMORY;
     (void)pthread_mutex_lock(&b->mutex);
-    bool is_taken = !e;
-    if (!e)
-        e = idmap_reserve(&b->blobs);
+    enum err e = p->id ? keep_resumed(b, p, is_paused, out_id) : keep_new(b, p, is_paused, out_id);
     if (!e) {
+        struct memory_blob *blob = idmap_get(&b->blobs, *out_id);
         char *exact = realloc(blob->bytes, blob->size + 1);
-        if (exact)
-            blob->bytes = exact;
-        blob->is_paused = is_paused;
-        *out_id = p->id ? p->id : ++b->last_id;
-        idmap_set(&b->blobs, *out_id, blob);
+        blob->bytes = exact ? exact : blob->bytes;
         b->total_bytes += is_paused ? 0 : (int64_t)blob->size;
     }
     (void)pthread_mutex_unlock(&b->mutex);
-    if (e) {
-        if (is_taken)
-            free(blob->bytes);
-        free(blob);
-    }
-    memory_put_abort(p);
+    put_free(p);
     return e;
 }
 
@@ -131,15 +165,16 @@ static enum err memory_put_resume(struct blobs *base, int64_t id, struct blob_pu
         return e;
     (void)pthread_mutex_lock(&b->mutex);
     struct memory_blob *blob = idmap_get(&b->blobs, id);
-    e = blob && blob->is_paused ? buf_append(&p->bytes, blob->bytes, blob->size) : ERR_NOT_FOUND;
+    e = !blob || !blob->is_paused ? ERR_NOT_FOUND
+        : blob->is_running        ? ERR_CONFLICT
+                                  : buf_append(&p->bytes, blob->bytes, blob->size);
     if (!e)
-        (void)idmap_remove(&b->blobs, id);
+        blob->is_running = true;
     (void)pthread_mutex_unlock(&b->mutex);
     if (e) {
-        memory_put_abort(p);
+        put_free(p);
         return e;
     }
-    blob_free(blob);
     p->id = id;
     *out_size = (int64_t)p->bytes.len;
     *out = p;

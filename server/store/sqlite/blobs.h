@@ -68,6 +68,7 @@ struct object_list {
 struct sqlite_blobs {
     struct blobs base;
     int lock;
+    bool has_flusher; /* of the thread that opens and closes */
 
     pthread_mutex_t io;
     sqlite3 *db;
@@ -87,7 +88,7 @@ struct sqlite_blobs {
 
     pthread_cond_t flusher_changed;
     pthread_t flusher;
-    bool is_flush_asked, is_flush_running, is_flusher_ending, has_flusher;
+    bool is_flush_asked, is_flush_running, is_flusher_ending;
     bool is_room_asked, is_room_running; /* a flush of what running uploads hold, too */
     enum err room_result;                /* of the last one */
     int64_t num_room_flushes;
