@@ -3,40 +3,27 @@
 #include <errno.h>
 #include <openssl/ssl.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
-#include "bench/load_link.h"
-#include "common/base/buf.h"
+#include "bench/load_exchange.h"
 #include "common/base/clock.h"
-#include "common/base/limits.h"
 
-#define MAX_HEAD       (16 * KIB)
 #define SCRATCH        (256 * KIB)
 #define MAX_EVENTS     512
-#define FILL_PIECES    16
 #define OPENED_AT_ONCE 64
 #define EARLY_ENOUGH   20000 /* ns: sooner than this a request that falls due is sent at once */
 
 enum state { RESTING, BUSY };
 
 struct connection {
-    struct load_link link;
+    struct load_exchange x;
     enum state state;
-    bool wants_out, was_open;
-    struct load_request request;
-    uint64_t sent, to_send;
+    bool was_open;
     int64_t since_ns;
-    struct buf in;         /* the head, then what is kept of the body */
-    size_t head_size;      /* 0: the head is not complete */
-    uint64_t content_left; /* of the body */
-    struct load_answer answer;
     size_t next_resting; /* index + 1 */
 };
 
@@ -48,52 +35,12 @@ struct load {
     struct connection *connections;
     size_t resting_head, resting_tail; /* index + 1; open loop only: those that wait for a request */
     int64_t rate_since_ns;
-    uint64_t num_due; /* that were given to a connection since */
+    uint64_t num_due;  /* that were given to a connection since */
+    size_t next_begun; /* closed loop: the connections from here on have not begun yet */
     bool is_stopped, is_draining;
     struct load_stats stats;
     char *scratch;
 };
-
-/* A measurement that cannot go on has no result. */
-static _Noreturn void die(const char *fmt, ...) PRINTF_LIKE(1, 2);
-static _Noreturn void die(const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    (void)fputs("load client: ", stderr);
-    (void)vfprintf(stderr, fmt, ap);
-    (void)fputc('\n', stderr);
-    va_end(ap);
-    exit(EXIT_FAILURE);
-}
-
-/* --- a request's bytes --- */
-
-static void piece_add(struct iovec *pieces, int *count, const void *bytes, size_t size, uint64_t *skip)
-{
-    if (*skip >= size) {
-        *skip -= size;
-        return;
-    }
-    pieces[(*count)++] =
-        (struct iovec){.iov_base = (char *)(uintptr_t)bytes + *skip, .iov_len = size - (size_t)*skip};
-    *skip = 0;
-}
-
-/* What comes after the first `skip` bytes, or the next FILL_PIECES of it. */
-static int pieces_from(const struct load_request *r, uint64_t skip, struct iovec *pieces)
-{
-    int count = 0;
-    piece_add(pieces, &count, r->head, r->head_size, &skip);
-    piece_add(pieces, &count, r->body, r->body_size, &skip);
-    for (int i = 0; i < FILL_PIECES && skip < r->fill_total; i++) {
-        size_t at = (size_t)(skip % r->fill_size), n = r->fill_size - at;
-        n = n < r->fill_total - skip ? n : (size_t)(r->fill_total - skip);
-        pieces[count++] = (struct iovec){.iov_base = (char *)(uintptr_t)r->fill + at, .iov_len = n};
-        skip += n;
-    }
-    return count;
-}
 
 /* --- connections --- */
 
@@ -104,9 +51,9 @@ static size_t index_of(const struct load *l, const struct connection *c)
 
 static void watch(struct load *l, struct connection *c, int what)
 {
-    struct epoll_event event = {.events = EPOLLIN | (c->wants_out ? (uint32_t)EPOLLOUT : 0), .data.ptr = c};
-    if (epoll_ctl(l->epoll_fd, what, c->link.fd, &event))
-        die("epoll_ctl: %s", strerror(errno));
+    struct epoll_event event = {.events = EPOLLIN | (c->x.wants_out ? (uint32_t)EPOLLOUT : 0), .data.ptr = c};
+    if (epoll_ctl(l->epoll_fd, what, c->x.link.fd, &event))
+        load_die("epoll_ctl: %s", strerror(errno));
 }
 
 static bool connection_open(struct load *l, struct connection *c)
@@ -114,9 +61,9 @@ static bool connection_open(struct load *l, struct connection *c)
     size_t n = l->config.num_sources ? l->config.num_sources : 1;
     struct sockaddr_in from = {.sin_family = AF_INET};
     from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + (uint32_t)(index_of(l, c) % n));
-    if (!link_open(&c->link, &l->to, &from, l->tls))
+    if (!link_open(&c->x.link, &l->to, &from, l->tls))
         return false;
-    c->wants_out = false;
+    c->x.wants_out = false;
     watch(l, c, EPOLL_CTL_ADD);
     return true;
 }
@@ -147,16 +94,12 @@ static struct connection *resting_take(struct load *l)
 /* False: the connection has nothing to ask for. */
 static bool begin_request(struct load *l, struct connection *c, int64_t since_ns)
 {
-    c->request = (struct load_request){.head = NULL};
-    if (!l->config.next(l->config.ctx, index_of(l, c), &c->request))
+    struct load_request request = {.head = NULL};
+    if (!l->config.next(l->config.ctx, index_of(l, c), &request))
         return false;
     c->state = BUSY;
     c->since_ns = since_ns;
-    c->sent = 0;
-    c->to_send = c->request.head_size + c->request.body_size + c->request.fill_total;
-    buf_clear(&c->in);
-    c->head_size = 0;
-    c->answer = (struct load_answer){.status = 0};
+    exchange_begin(&c->x, &request);
     l->stats.num_sent++;
     l->stats.in_flight++;
     return true;
@@ -164,102 +107,28 @@ static bool begin_request(struct load *l, struct connection *c, int64_t since_ns
 
 static void end_request(struct load *l, struct connection *c, bool has_ended)
 {
-    c->answer.latency_ns = mono_ns() - c->since_ns;
-    c->answer.head = c->head_size ? c->in.data : "";
-    c->answer.body = c->head_size ? c->in.data + c->head_size : "";
-    c->answer.body_size = c->head_size ? c->in.len - c->head_size : 0;
-    if (has_ended) {
-        c->answer.status = 0;
+    const struct load_answer *answer = exchange_answer(&c->x, has_ended);
+    c->x.answer.latency_ns = mono_ns() - c->since_ns;
+    if (has_ended)
         l->stats.num_ended++;
-    }
-    if (has_ended || c->sent < c->to_send) /* after an answer in the middle of a body nothing else can come */
-        link_close(&c->link);
+    if (has_ended ||
+        c->x.sent < c->x.to_send) /* after an answer in the middle of a body nothing else can come */
+        link_close(&c->x.link);
     l->stats.in_flight--;
     l->stats.num_answered++;
     rest(l, c);
     if (l->config.done)
-        l->config.done(l->config.ctx, index_of(l, c), &c->answer);
+        l->config.done(l->config.ctx, index_of(l, c), answer);
 }
 
 /* False: the connection ended. */
 static bool send_more(struct load *l, struct connection *c)
 {
-    struct iovec pieces[2 + FILL_PIECES];
-    bool was_blocked = c->wants_out;
-    c->wants_out = false;
-    while (c->sent < c->to_send) {
-        ssize_t n = link_send(&c->link, pieces, pieces_from(&c->request, c->sent, pieces));
-        if (n == LINK_ENDED)
-            return false;
-        if (n == LINK_BLOCKED) {
-            c->wants_out = true;
-            break;
-        }
-        c->sent += (uint64_t)n;
-    }
-    if (c->wants_out != was_blocked)
+    bool was_blocked = c->x.wants_out;
+    if (!exchange_send(&c->x))
+        return false;
+    if (c->x.wants_out != was_blocked)
         watch(l, c, EPOLL_CTL_MOD);
-    return true;
-}
-
-/* --- answers --- */
-
-static void must_append(struct buf *b, const char *bytes, size_t n)
-{
-    if (buf_append(b, bytes, n))
-        die("no memory for an answer");
-}
-
-static bool head_parse(struct connection *c)
-{
-    const char *length = strcasestr(c->in.data, "\r\nContent-Length:");
-    char *end = NULL;
-    if (strncmp(c->in.data, "HTTP/1.1 ", 9) != 0)
-        return false;
-    c->answer.status = (int)strtol(c->in.data + 9, &end, 10);
-    if (c->answer.status != 204 && c->answer.status != 304 && !length)
-        return false;
-    c->answer.content_size = length ? strtoull(length + 17, NULL, 10) : 0;
-    c->content_left = c->answer.content_size;
-    return true;
-}
-
-/* Bytes of the head; false when it is none of ours. What follows the head stays in *bytes. */
-static bool take_head(struct connection *c, const char **bytes, size_t *n)
-{
-    size_t before = c->in.len;
-    must_append(&c->in, *bytes, *n < MAX_HEAD - before ? *n : MAX_HEAD - before);
-    const char *from = c->in.data + (before > 3 ? before - 3 : 0), *end = strstr(from, "\r\n\r\n");
-    if (!end) {
-        *n = 0;
-        return c->in.len < MAX_HEAD;
-    }
-    c->head_size = (size_t)(end - c->in.data) + 4;
-    size_t used = c->head_size - before;
-    *bytes += used;
-    *n -= used;
-    c->in.len = c->head_size - 1; /* the head's last line feed becomes its NUL */
-    c->in.data[c->in.len] = '\0';
-    return head_parse(c) && buf_append(&c->in, "", 1) == ERR_OK;
-}
-
-static void take_body(const struct load *l, struct connection *c, const char *bytes, size_t n)
-{
-    size_t kept = c->in.len - c->head_size, room = l->config.keep_body - kept;
-    c->content_left -= n;
-    must_append(&c->in, bytes, n < room ? n : room);
-}
-
-/* False: the connection is of no more use, or more came than was asked for. */
-static bool take(const struct load *l, struct connection *c, const char *bytes, size_t n)
-{
-    if (c->state != BUSY || (!c->head_size && !take_head(c, &bytes, &n)))
-        return false;
-    if (!c->head_size)
-        return true;
-    if (n > c->content_left)
-        return false;
-    take_body(l, c, bytes, n);
     return true;
 }
 
@@ -268,7 +137,7 @@ static bool take(const struct load *l, struct connection *c, const char *bytes, 
 static void open_or_die(struct load *l, struct connection *c)
 {
     if (!connection_open(l, c))
-        die("cannot connect to 127.0.0.1:%u: %s", l->config.port, strerror(errno));
+        load_die("cannot connect to 127.0.0.1:%u: %s", l->config.port, strerror(errno));
     if (c->was_open)
         l->stats.num_reopened++;
     c->was_open = true;
@@ -279,9 +148,9 @@ static bool send_first(struct load *l, struct connection *c)
 {
     if (send_more(l, c))
         return true;
-    if (c->sent > 0)
+    if (c->x.sent > 0)
         return false;
-    link_close(&c->link);
+    link_close(&c->x.link);
     open_or_die(l, c);
     return send_more(l, c);
 }
@@ -289,7 +158,7 @@ static bool send_first(struct load *l, struct connection *c)
 /* since_ns: when it was due; 0: now. */
 static void begin_and_send(struct load *l, struct connection *c, int64_t since_ns)
 {
-    if (c->link.fd < 0)
+    if (c->x.link.fd < 0)
         open_or_die(l, c);
     if (!begin_request(l, c, since_ns ? since_ns : mono_ns()))
         rest(l, c);
@@ -300,21 +169,22 @@ static void begin_and_send(struct load *l, struct connection *c, int64_t since_n
 static void receive(struct load *l, struct connection *c)
 {
     do {
-        ssize_t n = link_receive(&c->link, l->scratch, SCRATCH);
+        ssize_t n = link_receive(&c->x.link, l->scratch, SCRATCH);
         if (n == LINK_BLOCKED)
             return;
-        if (n == LINK_ENDED || !take(l, c, l->scratch, (size_t)n)) {
+        if (n == LINK_ENDED || c->state != BUSY ||
+            !exchange_take(&c->x, l->scratch, (size_t)n, l->config.keep_body)) {
             if (c->state == BUSY)
                 end_request(l, c, true);
             else
-                link_close(&c->link);
+                link_close(&c->x.link);
             return;
         }
-        if (c->head_size && c->content_left == 0) {
+        if (c->x.head_size && c->x.content_left == 0) {
             end_request(l, c, false);
             return;
         }
-    } while (link_has_more(&c->link));
+    } while (link_has_more(&c->x.link));
 }
 
 static bool may_begin(const struct load *l, const struct connection *c)
@@ -324,9 +194,10 @@ static bool may_begin(const struct load *l, const struct connection *c)
 
 static void serve(struct load *l, struct connection *c, uint32_t events)
 {
-    if (c->link.fd < 0)
+    if (c->x.link.fd < 0)
         return; /* closed since epoll told of it */
-    if ((events & EPOLLOUT) && c->state == BUSY && !send_more(l, c))
+    bool may_send = (events & EPOLLOUT) || (c->x.link.waits_for_input && (events & EPOLLIN));
+    if (may_send && c->state == BUSY && !send_more(l, c))
         end_request(l, c, true);
     else if (events & ~(uint32_t)EPOLLOUT)
         receive(l, c);
@@ -355,17 +226,30 @@ static void serve_events(struct load *l, int64_t wait_ns)
     struct timespec wait = {.tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000};
     int n = epoll_pwait2(l->epoll_fd, events, MAX_EVENTS, &wait, NULL);
     if (n < 0 && errno != EINTR)
-        die("epoll_pwait2: %s", strerror(errno));
+        load_die("epoll_pwait2: %s", strerror(errno));
     for (int i = 0; i < n && !l->is_stopped; i++)
         serve(l, events[i].data.ptr, events[i].events);
+}
+
+/* Some more connections: what has come meanwhile is served in between, or the first would wait for the last.
+ */
+static void begin_some(struct load *l)
+{
+    for (int i = 0; i < OPENED_AT_ONCE && l->next_begun < l->config.num_connections && !l->is_stopped; i++) {
+        struct connection *c = &l->connections[l->next_begun++];
+        if (may_begin(l, c))
+            begin_and_send(l, c, mono_ns());
+    }
 }
 
 static void loop(struct load *l, int64_t until_ns)
 {
     bool is_open = l->config.rate > 0 && !l->is_draining;
     for (int64_t now; !l->is_stopped && (now = mono_ns()) < until_ns;) {
-        int64_t wait_ns = until_ns - now, due_ns = is_open ? send_due(l, now) : INT64_MAX;
-        if (!is_open && l->stats.in_flight == 0)
+        begin_some(l);
+        bool has_all = l->next_begun == l->config.num_connections;
+        int64_t wait_ns = has_all ? until_ns - now : 0, due_ns = is_open ? send_due(l, now) : INT64_MAX;
+        if (!is_open && has_all && l->stats.in_flight == 0)
             return;
         serve_events(l, due_ns < wait_ns ? due_ns : wait_ns);
     }
@@ -375,11 +259,9 @@ void load_run(struct load *l, int64_t duration_ns)
 {
     int64_t until_ns = mono_ns() + duration_ns;
     l->is_stopped = l->is_draining = false;
+    l->next_begun = 0;
     if (l->config.rate > 0)
         load_set_rate(l, l->config.rate);
-    for (size_t i = 0; i < l->config.num_connections && !l->is_stopped; i++)
-        if (may_begin(l, &l->connections[i]))
-            begin_and_send(l, &l->connections[i], mono_ns());
     loop(l, until_ns);
 }
 
@@ -387,6 +269,7 @@ bool load_drain(struct load *l, int64_t duration_ns)
 {
     l->is_stopped = false;
     l->is_draining = true;
+    l->next_begun = l->config.num_connections;
     loop(l, mono_ns() + duration_ns);
     return l->stats.in_flight == 0;
 }
@@ -455,9 +338,9 @@ static enum err open_connections(struct load *l, struct fault *fault)
     enum err e = tls_open(l, fault);
     for (size_t i = 0; i < l->config.num_connections && !e; i++) {
         struct connection *c = &l->connections[i];
-        buf_init(&c->in, MAX_HEAD + l->config.keep_body + 1);
+        buf_init(&c->x.in, EXCHANGE_HEAD + l->config.keep_body + 1);
         c->was_open = l->config.rate > 0;
-        if (c->was_open && !connection_open(l, c))
+        if (c->was_open && !(connection_open(l, c) && link_shake_hands(&c->x.link)))
             e = fault_set(fault, ERR_NETWORK, NULL, "connection %zu to 127.0.0.1:%u: %s", i, l->config.port,
                           strerror(errno));
         else
@@ -480,7 +363,7 @@ enum err load_new(const struct load_config *config, struct load **out, struct fa
     l->scratch = malloc(SCRATCH);
     l->connections = calloc(config->num_connections, sizeof *l->connections);
     for (size_t i = 0; l->connections && i < config->num_connections; i++)
-        l->connections[i].link.fd = -1;
+        l->connections[i].x.link.fd = -1;
     enum err e =
         l->epoll_fd >= 0 && l->scratch && l->connections ? open_connections(l, fault) : ERR_NO_MEMORY;
     if (e) {
@@ -496,8 +379,8 @@ void load_free(struct load *l)
     if (!l)
         return;
     for (size_t i = 0; l->connections && i < l->config.num_connections; i++) {
-        link_close(&l->connections[i].link);
-        buf_release(&l->connections[i].in);
+        link_close(&l->connections[i].x.link);
+        buf_release(&l->connections[i].x.in);
     }
     SSL_CTX_free(l->tls);
     if (l->epoll_fd >= 0)

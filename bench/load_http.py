@@ -75,8 +75,7 @@ def parked_once(report, count, with_tls):
 
 def parked(report, is_short):
     parked_once(report, 1000 if is_short else 10000, False)
-    # The client shakes hands with one after the other: with more the first would have waited their minute before all do.
-    parked_once(report, 500 if is_short else 2000, True)
+    parked_once(report, 500 if is_short else 10000, True)
 
 
 # -- busy --------------------------------------------------------------------------------------------------------

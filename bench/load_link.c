@@ -1,7 +1,9 @@
 #include "bench/load_link.h"
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -9,13 +11,15 @@
 
 #define TLS_RECORD 16384
 
-static bool shake_hands(struct load_link *link, SSL_CTX *tls)
+static bool tls_begin(struct load_link *link, SSL_CTX *tls)
 {
     link->ssl = SSL_new(tls);
-    if (link->ssl && SSL_set_fd(link->ssl, link->fd) == 1 && SSL_connect(link->ssl) == 1)
-        return true;
-    errno = EPROTO;
-    return false;
+    if (!link->ssl || SSL_set_fd(link->ssl, link->fd) != 1) {
+        errno = ENOMEM;
+        return false;
+    }
+    SSL_set_connect_state(link->ssl);
+    return true;
 }
 
 bool link_open(struct load_link *link, const struct sockaddr_in *to, const struct sockaddr_in *from,
@@ -28,7 +32,7 @@ bool link_open(struct load_link *link, const struct sockaddr_in *to, const struc
                    bind(link->fd, (const struct sockaddr *)from, sizeof *from) == 0 &&
                    connect(link->fd, (const struct sockaddr *)to, sizeof *to) == 0 &&
                    setsockopt(link->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0 &&
-                   (!tls || shake_hands(link, tls)) && ioctl(link->fd, FIONBIO, &on) == 0;
+                   (!tls || tls_begin(link, tls)) && ioctl(link->fd, FIONBIO, &on) == 0;
     if (!is_open) {
         int why = errno;
         link_close(link);
@@ -48,10 +52,28 @@ void link_close(struct load_link *link)
 
 static ssize_t tls_result(struct load_link *link, int result)
 {
+    link->waits_for_input = false;
     if (result > 0)
         return result;
     int why = SSL_get_error(link->ssl, result);
+    link->waits_for_input = why == SSL_ERROR_WANT_READ;
     return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE ? LINK_BLOCKED : LINK_ENDED;
+}
+
+bool link_shake_hands(struct load_link *link)
+{
+    if (!link->ssl)
+        return true;
+    for (;;) {
+        ERR_clear_error();
+        int result = SSL_do_handshake(link->ssl);
+        if (result == 1)
+            return true;
+        if (tls_result(link, result) == LINK_ENDED)
+            return false;
+        struct pollfd wait = {.fd = link->fd, .events = link->waits_for_input ? POLLIN : POLLOUT};
+        (void)poll(&wait, 1, -1);
+    }
 }
 
 /* One record at a time, so that a small request is one record however many pieces it has. */
@@ -64,6 +86,7 @@ static ssize_t tls_send(struct load_link *link, const struct iovec *pieces, int 
         memcpy(record + used, pieces[i].iov_base, n);
         used += n;
     }
+    ERR_clear_error(); /* another connection's would be taken for this one's */
     return tls_result(link, SSL_write(link->ssl, record, (int)used));
 }
 
@@ -84,8 +107,13 @@ ssize_t link_send(struct load_link *link, const struct iovec *pieces, int num_pi
 
 ssize_t link_receive(struct load_link *link, void *out, size_t size)
 {
-    if (link->ssl)
-        return tls_result(link, SSL_read(link->ssl, out, (int)size));
+    bool waited = link->waits_for_input;
+    if (link->ssl) {
+        ERR_clear_error();
+        ssize_t n = tls_result(link, SSL_read(link->ssl, out, (int)size));
+        link->waits_for_input = waited; /* what is to be sent asks for itself */
+        return n;
+    }
     return plain_result(recv(link->fd, out, size, 0));
 }
 

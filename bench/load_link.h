@@ -1,4 +1,5 @@
-/* One TCP connection to the server, plain or TLS; never blocks once it is open. */
+/* One TCP connection to the server, plain or TLS; never blocks once it is open. TLS shakes hands while the
+ * first bytes are sent, so many connections do so at once. */
 #ifndef FEDLANE_BENCH_LOAD_LINK_H
 #define FEDLANE_BENCH_LOAD_LINK_H
 
@@ -13,13 +14,16 @@
 #define LINK_ENDED   (-2) /* the other side closed, or the connection broke */
 
 struct load_link {
-    int fd;   /* -1: closed */
-    SSL *ssl; /* NULL: plain */
+    int fd;               /* -1: closed */
+    SSL *ssl;             /* NULL: plain */
+    bool waits_for_input; /* link_send() was blocked because the other side has to speak first */
 };
 
-/* Connects from the address `from` (port 0), and shakes hands where `tls` is not NULL. False: see errno. */
+/* Connects from the address `from` (port 0). False: see errno. */
 bool link_open(struct load_link *link, const struct sockaddr_in *to, const struct sockaddr_in *from,
                SSL_CTX *tls);
+/* Blocks until hands are shaken. False: that failed. */
+bool link_shake_hands(struct load_link *link);
 void link_close(struct load_link *link);
 /* Bytes that were taken, or LINK_... */
 ssize_t link_send(struct load_link *link, const struct iovec *pieces, int num_pieces);

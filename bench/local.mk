@@ -3,6 +3,7 @@ noinst_LIBRARIES += libfedlane-load.a
 libfedlane_load_a_SOURCES = \
 	bench/histogram.c bench/histogram.h \
 	bench/load_client.c bench/load_client.h \
+	bench/load_exchange.c bench/load_exchange.h \
 	bench/load_link.c bench/load_link.h
 LOAD_LIBS = libfedlane-load.a -lssl $(BASE_LIBS)
 
