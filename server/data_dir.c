@@ -60,11 +60,10 @@ enum err data_dir_open(const char *dir, struct store **out_store, struct blobs *
     if (e == ERR_OK)
         e = join(dir, RESTORE_MARKER, path, fault);
     if (e == ERR_OK && access(path, F_OK) == 0)
-        e = fault_set(
-            fault, ERR_CONFLICT, NULL,
-            "A backup was being restored into %.200s, and that was cut short. "
-            "Run fedlane-server restore again: it begins anew.",
-            dir);
+        e = fault_set(fault, ERR_CONFLICT, NULL,
+                      "A backup was being restored into %.200s, and that was cut short. "
+                      "Run fedlane-server restore again: it begins anew.",
+                      dir);
     if (e == ERR_OK)
         e = join(dir, STORE_FILE, path, fault);
     if (e == ERR_OK)
