@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 #include "cli/watch/view.h"
+#include "cli/watch/waiting.h"
 #include "tests/support/unit.h"
 
 #define ID "0123456789abcdef0123456789abcdef"
@@ -122,6 +123,26 @@ START_TEST(test_life)
 }
 END_TEST
 
+START_TEST(test_what_a_run_waits_for)
+{
+    char line[WAITING_LINE];
+    begin("running");
+    ck_assert(!waiting_line(&run, line) && !line[0]);
+    (void)apply("{\"seq\": 41, \"type\": \"run_waiting\", \"data\": {\"reason\": \"waiting for 2 of 3\"}}");
+    ck_assert(!waiting_line(&run, line));
+    ck_assert_str_eq(line, "prox is waiting for 2 of 3");
+    (void)apply("{\"seq\": 42, \"type\": \"run_paused\", \"data\": {}}");
+    ck_assert(waiting_line(&run, line));
+    ck_assert_str_eq(line, "prox is paused: fedlane run resume " ID);
+    (void)apply("{\"seq\": 43, \"type\": \"run_resumed\", \"data\": {}}");
+    ck_assert(!waiting_line(&run, line) && !line[0]);
+    watched_release(&run);
+    begin("pending");
+    ck_assert(!waiting_line(&run, line) && !line[0]); /* it is being prepared, and may start of itself */
+    watched_release(&run);
+}
+END_TEST
+
 static char *painted(int width, int height)
 {
     char *text = NULL, number[16];
@@ -201,6 +222,7 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {test_start, test_round, test_tasks, test_life, test_paint};
+    const TTest *const tests[] = {test_start, test_round, test_tasks, test_life, test_what_a_run_waits_for,
+                                  test_paint};
     return unit_run("cli watch", tests, sizeof tests / sizeof *tests);
 }
