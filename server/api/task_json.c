@@ -24,6 +24,17 @@ static void put_work(struct obj *o, struct api *api, const struct task_row *t)
     obj_bool(o, "partial", t->is_partial != 0);
 }
 
+/* What was said with an update, which has a row of its own. Of those of earlier versions the task has it. */
+static enum err report_find(struct store_txn *txn, struct arena *arena, struct task_row *t)
+{
+    struct update_report_row row = {.update_id = t->update_id, .report = t->report};
+    if (*t->report || !*t->update_id)
+        return ERR_OK;
+    enum err e = store_get(txn, RECORD_UPDATE_REPORT, arena, &row);
+    t->report = row.report;
+    return e == ERR_NOT_FOUND ? ERR_OK : e;
+}
+
 json_t *task_json(struct api *api, struct arena *arena, const struct task_row *t)
 {
     struct obj o = obj_new();
@@ -55,8 +66,8 @@ json_t *task_json(struct api *api, struct arena *arena, const struct task_row *t
 
 json_t *task_render(struct reading *r, struct store_txn *txn, const void *row)
 {
-    (void)txn;
-    return task_json(r->api, r->arena, row);
+    struct task_row task = *(const struct task_row *)row;
+    return report_find(txn, r->arena, &task) == ERR_OK ? task_json(r->api, r->arena, &task) : NULL;
 }
 
 enum err task_filters(struct reading *r, struct store_value *out_status, struct store_value *out_type)

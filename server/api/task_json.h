@@ -3,9 +3,11 @@
 
 #include "server/api/context.h"
 
-/* A task as people see it: its state, its times, what the device said. NULL: out of memory. */
+/* A task as people see it: its state, its times, what the device said with its failure. NULL: out of memory.
+ */
 json_t *task_json(struct api *api, struct arena *arena, const struct task_row *task);
-/* The same for page_fill; `row` is a task_row. */
+/* The same with what it said with its update, also for page_fill; `row` is a task_row. NULL: that could not
+ * be read. */
 json_t *task_render(struct reading *r, struct store_txn *txn, const void *row);
 /* What the sender of an update gets. NULL: out of memory. */
 json_t *receipt_json(const struct op_task_update *op);

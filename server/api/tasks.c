@@ -11,7 +11,7 @@ static enum err read_task(struct store_txn *txn, void *arg)
     struct reading *r = arg;
     struct task_row task;
     enum err e = task_of_path(r->rq, txn, r->arena, &task, r->fault);
-    if (e == ERR_OK && !(r->out = task_json(r->api, r->arena, &task)))
+    if (e == ERR_OK && !(r->out = task_render(r, txn, &task)))
         e = ERR_NO_MEMORY;
     return e;
 }

@@ -65,7 +65,7 @@ enum err op_task_fail(struct store_txn *txn, void *arg)
     t->steps_done = a->report.steps_done > 0 && t->type == TASK_TRAIN ? a->report.steps_done : 0;
     t->stop_reason = a->report.stop_reason;
     task_report_times(&w, t, &a->report, a->received_at);
-    e = task_report_keep(&w, t, &a->report);
+    e = task_report_text(&w, &a->report, &t->report);
     if (!e)
         e = metrics_of_report(&w, t, &a->report, false);
     if (!e)

@@ -302,7 +302,8 @@ json_t *task_report_json(const struct task_report *r)
     return NULL;
 }
 
-enum err task_report_keep(struct work *w, struct task_row *task, const struct task_report *r)
+enum err task_report_text(struct work *w, const struct task_report *r, const char **out)
 {
-    return w->core->is_simulated ? ERR_OK : json_to_arena(w->arena, task_report_json(r), &task->report);
+    *out = "";
+    return w->core->is_simulated ? ERR_OK : json_to_arena(w->arena, task_report_json(r), out);
 }

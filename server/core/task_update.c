@@ -70,6 +70,13 @@ static enum err train_check(const struct task_row *t, const struct plan *plan, c
 #define RECEIPT         "{\"accepted\":true,\"partial\":false,\"reason\":\"\"}"
 #define RECEIPT_OF_PART "{\"accepted\":true,\"partial\":true,\"reason\":\"\"}"
 
+static enum err said_store(struct work *w, const char *update_id, const struct task_report *r)
+{
+    struct update_report_row row = {.update_id = update_id};
+    enum err e = task_report_text(w, r, &row.report);
+    return !e && *row.report ? store_insert(w->txn, RECORD_UPDATE_REPORT, &row) : e;
+}
+
 static enum err update_store(struct work *w, struct op_task_update *a, struct task_row *t)
 {
     struct update_row u;
@@ -93,6 +100,8 @@ static enum err update_store(struct work *w, struct op_task_update *a, struct ta
     u.receipt = t->is_partial ? RECEIPT_OF_PART : RECEIPT;
     if (!e)
         e = store_insert(w->txn, RECORD_UPDATE, &u);
+    if (!e)
+        e = said_store(w, u.id, &a->report);
     t->update_id = u.id;
     a->out_accepted = true;
     a->out_partial = t->is_partial;
@@ -143,10 +152,8 @@ static enum err update_accept(struct work *w, struct op_task_update *a, struct t
     if (t->type == TASK_TRAIN && t->steps_done < t->max_steps)
         run_depends_on_time(&c->run, &c->plan->spec,
                             "a device stopped before its budget was spent (a deadline, or it was asked to)");
-    enum err e = task_report_keep(w, t, r);
     t->stop_reason = r->stop_reason;
-    if (!e)
-        e = update_store(w, a, t);
+    enum err e = update_store(w, a, t);
     if (!e)
         e = task_end(w, &c->round, t, TASK_COMPLETED);
     if (!e)

@@ -41,7 +41,7 @@ libfedlane_sqlite_a_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
 
 # In the order of their numbers.
 SQL_MIGRATIONS = 0001-initial.sql 0002-task-type.sql 0003-device-history.sql 0004-audit.sql 0005-enrollment-uses.sql \
-	0006-upload.sql 0007-run-device-position.sql 0008-device-label.sql
+	0006-upload.sql 0007-run-device-position.sql 0008-device-label.sql 0009-update-report.sql
 SQL_BLOB_MIGRATIONS = 0001-initial.sql
 
 # make's own folder rules do not know these: each is one command, so that no half file is left behind.

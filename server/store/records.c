@@ -25,6 +25,10 @@ static const struct record_column task_row_list[] = {TASK_COLUMNS(COLUMN_T, COLU
 #define THIS_ROW update_row
 static const struct record_column update_row_list[] = {UPDATE_COLUMNS(COLUMN_T, COLUMN_I, COLUMN_R)};
 #undef THIS_ROW
+#define THIS_ROW update_report_row
+static const struct record_column update_report_row_list[] = {
+    UPDATE_REPORT_COLUMNS(COLUMN_T, COLUMN_I, COLUMN_R)};
+#undef THIS_ROW
 #define THIS_ROW upload_row
 static const struct record_column upload_row_list[] = {UPLOAD_COLUMNS(COLUMN_T, COLUMN_I, COLUMN_R)};
 #undef THIS_ROW

@@ -58,7 +58,7 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
     I(closed_at) I(deadline_at) I(grace_until)
 
 /* steps_assigned: of the whole job; max_steps: the budget, at most that. wants: bits of enum task_want. code,
- * detail: why it failed. report: JSON of what the device said with its update or failure. */
+ * detail: why it failed. report: JSON of what the device said with its failure; with an update: UPDATE_REPORT. */
 #define TASK_COLUMNS(T, I, R)                                                                                \
     T(id) T(run_id) I(round) I(ordinal) I(type) T(device_id) T(worker_id) I(status) I(attempt)               \
     I(model_version) I(num_examples) I(num_test_examples) I(steps_assigned) I(max_steps) R(max_seconds)      \
@@ -71,6 +71,10 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
 #define UPDATE_COLUMNS(T, I, R)                                                                              \
     T(id) T(task_id) T(run_id) I(round) I(ordinal) T(device_id) I(type) I(attempt) T(body_sha256) I(blob_id) \
     I(size_bytes) T(content) I(num_examples) I(steps_done) I(is_partial) T(receipt) I(accepted_at)
+
+/* JSON of what the device said with its update. By itself, because it is as long as all the rest: a task's row that
+ * grew so would not stay where it is. */
+#define UPDATE_REPORT_COLUMNS(T, I, R) T(update_id) T(report)
 
 /* An update that comes in pieces. size_bytes: of the whole; sha256: of it, as the caller promised it, or "".
  * metadata: JSON of what the query said of it. body_sha256: as in an update, once it was taken: the blob is
@@ -126,6 +130,7 @@ enum token_role { ROLE_ADMIN = 1, ROLE_OPERATOR = 2, ROLE_VIEWER = 4, ROLE_WORKE
     X(ROUND, round_row, "round", ROUND_COLUMNS, 2)                                                           \
     X(TASK, task_row, "task", TASK_COLUMNS, 1)                                                               \
     X(UPDATE, update_row, "update_record", UPDATE_COLUMNS, 1)                                                \
+    X(UPDATE_REPORT, update_report_row, "update_report", UPDATE_REPORT_COLUMNS, 1)                           \
     X(UPLOAD, upload_row, "upload", UPLOAD_COLUMNS, 1)                                                       \
     X(MODEL, model_row, "model", MODEL_COLUMNS, 2)                                                           \
     X(DEVICE, device_row, "device", DEVICE_COLUMNS, 1)                                                       \

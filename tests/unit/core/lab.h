@@ -108,6 +108,7 @@ bool lab_has_round(struct lab *lab, const char *run_id, int64_t n);
 struct model_row lab_model(struct lab *lab, const char *run_id, int64_t version);
 void lab_params(struct lab *lab, const char *run_id, int64_t version, float out[LAB_PARAMS]);
 size_t lab_tasks(struct lab *lab, const char *run_id, int64_t round, struct task_row **out);
+const char *lab_said(struct lab *lab, const char *update_id); /* the report of an update */
 double lab_metric(struct lab *lab, const char *run_id, int64_t round, const char *name,
                   int64_t ordinal); /* NaN if none */
 size_t lab_count_runs(struct lab *lab);

@@ -96,6 +96,15 @@ size_t lab_tasks(struct lab *lab, const char *run_id, int64_t round, struct task
     return l.count;
 }
 
+const char *lab_said(struct lab *lab, const char *update_id)
+{
+    struct update_report_row row;
+    record_init(RECORD_UPDATE_REPORT, &row);
+    row.update_id = update_id;
+    ck_assert_msg(get_row(lab, RECORD_UPDATE_REPORT, &row), "there is no report of %s", update_id);
+    return row.report;
+}
+
 double lab_metric(struct lab *lab, const char *run_id, int64_t round, const char *name, int64_t ordinal)
 {
     struct metric_row row;

@@ -338,7 +338,7 @@ START_TEST(test_metrics_of_a_report_are_kept)
     json_decref(all);
     struct task_row *tasks;
     ck_assert_uint_eq(lab_tasks(&lab, id, 0, &tasks), 2);
-    json_t *report = lab_json(tasks[0].report);
+    json_t *report = lab_json(lab_said(&lab, tasks[0].update_id));
     ck_assert(json_number_value(json_object_get(report, "gamma")) == 0.25);
     ck_assert_ptr_null(json_object_get(report, "grad_norm_end"));
     json_decref(report);
