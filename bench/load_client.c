@@ -196,10 +196,12 @@ static void serve(struct load *l, struct connection *c, uint32_t events)
 {
     if (c->x.link.fd < 0)
         return; /* closed since epoll told of it */
-    bool may_send = (events & EPOLLOUT) || (c->x.link.waits_for_input && (events & EPOLLIN));
-    if (may_send && c->state == BUSY && !send_more(l, c))
+    /* While hands are shaken, only sending reads: a read of its own could take the bytes that it waits for.
+     */
+    bool is_shaking = c->state == BUSY && c->x.link.waits_for_input;
+    if ((is_shaking || (c->state == BUSY && (events & EPOLLOUT))) && !send_more(l, c))
         end_request(l, c, true);
-    else if (events & ~(uint32_t)EPOLLOUT)
+    else if (!is_shaking && (events & ~(uint32_t)EPOLLOUT))
         receive(l, c);
     if (may_begin(l, c))
         begin_and_send(l, c, 0);
