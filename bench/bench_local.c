@@ -1,6 +1,6 @@
 /* Times for ./dev bench local, which asks for them one by one so that it can put other programs' between: a
  * line "step M" or "cblas M" on the standard input is answered by a line with the processor's microseconds
- * for one SGD step of model M (0, 1, 2, as below) at batch 10 on one thread. "step" is the whole local step
+ * for one SGD step of model M (0, 1, ..., as below) at batch 10 on one thread. "step" is the whole local step
  * through the trainer: gather, forward, backward, proximal update. "cblas" are the bare matrix products of
  * such a step by cblas_sgemm. The first line that it writes names what computes. */
 #include <cblas.h>
@@ -16,33 +16,64 @@
 
 enum { BATCH = 10 };
 
+/* c[m][n] = a b: `times` products one after the other, of arrays by their numbers. */
+struct product {
+    int m, n, k;
+    enum CBLAS_TRANSPOSE a_form, b_form;
+    int a, b, c, times;
+};
+enum { MAX_PRODUCTS = 24, NUM_ARRAYS = 48 };
+/* Layer l's input and the gradient of it; its weights and their gradient. */
+#define X(l)  (l)
+#define DX(l) (12 + (l))
+#define W(l)  (24 + (l))
+#define DW(l) (36 + (l))
+/* rows [inputs] -> [outputs]: forward and gradient of the weights; gradient of the input */
+#define FORWARD(l, rows, inputs, outputs)                                                                    \
+    {                                                                                                        \
+        rows, outputs, inputs, CblasNoTrans, CblasTrans, X(l), W(l), X((l) + 1), 1                           \
+    }
+#define GRADIENT(l, rows, inputs, outputs)                                                                   \
+    {                                                                                                        \
+        outputs, inputs, rows, CblasTrans, CblasNoTrans, DX((l) + 1), X(l), DW(l), 1                         \
+    }
+#define INPUT_GRADIENT(l, rows, inputs, outputs)                                                             \
+    {                                                                                                        \
+        rows, inputs, outputs, CblasNoTrans, CblasNoTrans, DX((l) + 1), W(l), DX(l), 1                       \
+    }
+#define FIRST(l, rows, inputs, outputs) FORWARD(l, rows, inputs, outputs), GRADIENT(l, rows, inputs, outputs)
+#define LAYER(l, rows, inputs, outputs)                                                                      \
+    FIRST(l, rows, inputs, outputs), INPUT_GRADIENT(l, rows, inputs, outputs)
+
 struct shape {
     const char *name, *model, *data;
-    int widths[5], num_layers; /* features first */
     int steps;
+    struct product products[MAX_PRODUCTS]; /* to the first without times */
 };
 
 static const struct shape shapes[] = {
     {"softmax 60-10",
      "{\"input\": [60], \"layers\": [{\"type\": \"dense\", \"units\": 10}]}",
      "{\"source\": \"synthetic\", \"alpha\": 1, \"beta\": 1}",
-     {60, 10},
-     1,
-     4000},
+     4000,
+     {FIRST(0, BATCH, 60, 10)}},
     {"softmax 784-10",
-     "{\"input\": [784], \"layers\": [{\"type\": \"dense\", \"units\": 10}]}",
+     "{\"preset\": \"softmax\"}",
      "{\"source\": \"fashion_mnist\"}",
-     {784, 10},
-     1,
-     1000},
+     1000,
+     {FIRST(0, BATCH, 784, 10)}},
     {"mlp 784-200-200-10",
-     "{\"input\": [784], \"layers\": [{\"type\": \"dense\", \"units\": 200}, {\"type\": \"relu\"}, "
-     "{\"type\": \"dense\", "
-     "\"units\": 200}, {\"type\": \"relu\"}, {\"type\": \"dense\", \"units\": 10}]}",
+     "{\"preset\": \"mlp\"}",
      "{\"source\": \"fashion_mnist\"}",
-     {784, 200, 200, 10},
-     3,
-     50},
+     50,
+     {FIRST(0, BATCH, 784, 200), LAYER(1, BATCH, 200, 200), LAYER(2, BATCH, 200, 10)}},
+    /* A convolution is a product of all windows of its input, laid out beside each other. */
+    {"cnn",
+     "{\"preset\": \"cnn\"}",
+     "{\"source\": \"fashion_mnist\"}",
+     4,
+     {FIRST(0, BATCH * 784, 25, 32), LAYER(2, BATCH * 196, 800, 64), LAYER(4, BATCH, 3136, 512),
+      LAYER(5, BATCH, 512, 10)}},
 };
 
 static json_t *parse(const char *text)
@@ -71,25 +102,14 @@ static float *make_numbers(size_t n, uint64_t key)
     return out;
 }
 
-struct products {
-    const struct shape *shape;
-    float *x[5], *dx[5], *w[5], *dw[5]; /* x[l], dx[l]: what goes into layer l; w[l], dw[l]: its weights */
-};
-
-/* Forward, weight gradient and input gradient of every layer, nothing else; each result to a place of its
- * own. */
-static void multiply_all(const struct products *p)
+static void multiply_all(const struct product *products, float *const *arrays)
 {
-    const int *widths = p->shape->widths;
-    for (int l = 0; l < p->shape->num_layers; l++)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, BATCH, widths[l + 1], widths[l], 1, p->x[l],
-                    widths[l], p->w[l], widths[l], 0, p->x[l + 1], widths[l + 1]);
-    for (int l = p->shape->num_layers - 1; l >= 0; l--) {
-        if (l > 0)
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, BATCH, widths[l], widths[l + 1], 1,
-                        p->dx[l + 1], widths[l + 1], p->w[l], widths[l], 0, p->dx[l], widths[l]);
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, widths[l + 1], widths[l], BATCH, 1, p->dx[l + 1],
-                    widths[l + 1], p->x[l], widths[l], 0, p->dw[l], widths[l]);
+    for (const struct product *p = products; p->times > 0; p++) {
+        const int a_stride = p->a_form == CblasNoTrans ? p->k : p->m,
+                  b_stride = p->b_form == CblasNoTrans ? p->n : p->k;
+        for (int i = 0; i < p->times; i++)
+            cblas_sgemm(CblasRowMajor, p->a_form, p->b_form, p->m, p->n, p->k, 1, arrays[p->a], a_stride,
+                        arrays[p->b], b_stride, 0, arrays[p->c], p->n);
     }
 }
 
@@ -100,21 +120,21 @@ struct bed {
     struct dataset *data;
     struct trainer *trainer;
     float *w;
-    struct products products;
+    float *arrays[NUM_ARRAYS]; /* of the bare products */
     int64_t round;
 };
 
-static void make_products(struct bed *b)
+static void make_arrays(struct bed *b)
 {
-    const int *widths = b->shape->widths;
-    b->products.shape = b->shape;
-    for (int l = 0; l <= b->shape->num_layers; l++) {
-        size_t out = l < b->shape->num_layers ? (size_t)widths[l + 1] : 0, n = (size_t)widths[l];
-        b->products.x[l] = make_numbers(n * BATCH, 1);
-        b->products.dx[l] = make_numbers(n * BATCH, 2);
-        b->products.w[l] = make_numbers(n * out + 1, 3);
-        b->products.dw[l] = make_numbers(n * out + 1, 4);
+    size_t sizes[NUM_ARRAYS] = {0};
+    for (const struct product *p = b->shape->products; p->times > 0; p++) {
+        const size_t m = (size_t)p->m, n = (size_t)p->n, k = (size_t)p->k, needed[3] = {m * k, k * n, m * n};
+        const int which[3] = {p->a, p->b, p->c};
+        for (int i = 0; i < 3; i++)
+            sizes[which[i]] = needed[i] > sizes[which[i]] ? needed[i] : sizes[which[i]];
     }
+    for (int i = 0; i < NUM_ARRAYS; i++)
+        b->arrays[i] = sizes[i] ? make_numbers(sizes[i], (uint64_t)i + 1) : NULL;
 }
 
 static void make_bed(struct bed *b, const struct shape *s)
@@ -128,19 +148,15 @@ static void make_bed(struct bed *b, const struct shape *s)
     b->w = calloc((size_t)b->arch->tensors.num_params, sizeof *b->w);
     if (!b->w || arch_init_params(b->arch, 1, b->w))
         bug("no initial weights");
-    make_products(b);
+    make_arrays(b);
     json_decref(model);
     json_decref(source);
 }
 
 static void release_bed(struct bed *b)
 {
-    for (int l = 0; l <= b->shape->num_layers; l++) {
-        free(b->products.x[l]);
-        free(b->products.dx[l]);
-        free(b->products.w[l]);
-        free(b->products.dw[l]);
-    }
+    for (int i = 0; i < NUM_ARRAYS; i++)
+        free(b->arrays[i]);
     free(b->w);
     trainer_local.close(b->trainer);
     dataset_free(b->data);
@@ -160,7 +176,7 @@ static double time_products(const struct bed *b)
 {
     int64_t start = thread_ns();
     for (int i = 0; i < b->shape->steps; i++)
-        multiply_all(&b->products);
+        multiply_all(b->shape->products, b->arrays);
     return (double)(thread_ns() - start) / 1000 / b->shape->steps;
 }
 

@@ -16,7 +16,13 @@ def mlp():
     return nn.Sequential(nn.Linear(784, 200), nn.ReLU(), nn.Linear(200, 200), nn.ReLU(), nn.Linear(200, 10))
 
 
-MODELS = [(60, lambda: nn.Linear(60, 10), 100), (784, lambda: nn.Linear(784, 10), 100), (784, mlp, 10)]
+def cnn():
+    return nn.Sequential(nn.Unflatten(1, (1, 28, 28)), nn.Conv2d(1, 32, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
+                         nn.Conv2d(32, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(3136, 512),
+                         nn.ReLU(), nn.Linear(512, 10))
+
+
+MODELS = [(60, lambda: nn.Linear(60, 10), 100), (784, lambda: nn.Linear(784, 10), 100), (784, mlp, 10), (784, cnn, 10)]
 
 
 class Bed:

@@ -266,10 +266,10 @@ static size_t stage_size(size_t bytes)
     return (bytes + 64) / 64 * 64;
 }
 
-/* Whether the CPU can use the operand where it is, or has no use for it. */
-static bool is_reached(const struct compute_op *op, const struct compute_operand *operands, int arg)
+/* Whether the CPU can use the operand where it is, or it was left out. */
+static bool is_reached(const struct compute_op *op, int arg)
 {
-    return operands[arg].bytes == 0 || op->arg[arg].buffer->host;
+    return !op->arg[arg].buffer || op->arg[arg].buffer->host;
 }
 
 static enum err run_on_reference(struct compute *c, const struct compute_op *op,
@@ -279,12 +279,12 @@ static enum err run_on_reference(struct compute *c, const struct compute_op *op,
     struct compute_op staged = *op;
     size_t total = 0, used = 0;
     for (int i = 0; i < num_args; i++)
-        total += is_reached(op, operands, i) ? 0 : stage_size(operands[i].bytes);
+        total += is_reached(op, i) ? 0 : stage_size(operands[i].bytes);
     enum err err = compute_wait(c);
     if (!err)
         err = grow_stage(c, total);
     for (int i = 0; !err && i < num_args; i++) {
-        if (is_reached(op, operands, i))
+        if (is_reached(op, i))
             continue;
         stand_ins[i] = (struct compute_buffer){.bytes = operands[i].bytes, .host = c->stage + used};
         staged.arg[i] = (struct compute_slice){&stand_ins[i], 0};
@@ -296,7 +296,7 @@ static enum err run_on_reference(struct compute *c, const struct compute_op *op,
         return err;
     compute_reference_run(&staged);
     for (int i = 0; !err && i < num_args; i++) {
-        if (!is_reached(op, operands, i) && operands[i].mode != COMPUTE_IN)
+        if (!is_reached(op, i) && operands[i].mode != COMPUTE_IN)
             err = compute_write(c, op->arg[i], stand_ins[i].host, operands[i].bytes);
     }
     return err;

@@ -59,10 +59,11 @@ static inline void *compute_arg(const struct compute_op *op, int i)
     return op->arg[i].buffer->host + op->arg[i].offset;
 }
 
-/* The same for one that the operation's form may have no use for: NULL where it was left out. */
+/* The same for one that the operation's form may have no use for: NULL where it was left out, or lies
+ * elsewhere. */
 static inline void *compute_optional_arg(const struct compute_op *op, int i)
 {
-    return op->arg[i].buffer ? compute_arg(op, i) : NULL;
+    return op->arg[i].buffer && op->arg[i].buffer->host ? compute_arg(op, i) : NULL;
 }
 
 static inline void *compute_scratch_arg(const struct compute_op *op)

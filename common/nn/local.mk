@@ -12,14 +12,18 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/opencl/opencl.c common/compute/opencl/opencl.h \
 	common/compute/opencl/opencl_run.c \
 	common/compute/openblas/conv.c common/compute/openblas/conv.h \
+	common/compute/openblas/lstm.h \
 	common/compute/openblas/kernels.c common/compute/openblas/kernels.h \
 	common/compute/openblas/kernels_avx2.c \
 	common/compute/openblas/kernels_avx512.c \
 	common/compute/openblas/kernels_baseline.c \
 	common/compute/openblas/kernels_template.h \
 	common/compute/openblas/openblas.c \
+	common/compute/openblas/template_conv.h \
 	common/compute/openblas/template_dot.h \
+	common/compute/openblas/template_lstm.h \
 	common/compute/openblas/template_outer.h \
+	common/compute/openblas/template_panel.h \
 	common/compute/openblas/template_relu.h \
 	common/compute/openblas/template_softmax.h \
 	common/compute/openblas/template_step.h \

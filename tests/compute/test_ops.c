@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "common/base/rng.h"
 #include "tests/compute/image_ops.h"
+#include "tests/compute/lstm_ops.h"
 #include "tests/support/elsewhere.h"
 
 static struct compute_op make_op(enum compute_kind kind, size_t rows, size_t inputs, size_t outputs)
@@ -66,6 +67,7 @@ static void ck_backend_in_part(struct compute *c, size_t part)
             ck_op(c, reference, make_op(vectors[k], lengths[i], 0, 0));
     }
     ck_image_ops(c, reference);
+    ck_lstm_ops(c, reference);
     compute_close(reference);
     compute_close(c);
 }

@@ -1,236 +1,191 @@
 #include "common/compute/openblas/conv.h"
 
-#include <cblas.h>
-#include <math.h>
 #include <string.h>
-#include "common/compute/compute_image.h"
 
-/* One image at a time in scratch memory. */
-struct work {
-    const struct compute_conv *g;
-    size_t pixels, terms, stride; /* outputs of the convolution; weights of each; filters with padding */
-    float *windows;               /* [pixels][terms] */
-    float *out;                   /* [pixels][stride]: the convolution's own output, or its gradient */
-    float *gradient;              /* [filters][terms], then [stride]: of weights and bias */
-};
+enum {
+    SLACK = 64
+}; /* floats behind the image: the last run is read, and written with zeros, to its padded end */
 
-static struct work work_of(const struct compute_op *op)
+static size_t align16(size_t floats)
+{
+    return (floats + 15) / 16 * 16;
+}
+
+/* Sizes only; returns how many floats of scratch they come to, and where each part begins. */
+static size_t lay_out(const struct compute_op *op, struct conv_work *w, float *scratch)
 {
     const struct compute_conv *g = op->conv;
-    struct work w = {.g = g,
-                     .pixels = g->out_height * g->out_width,
-                     .terms = compute_conv_filter(g),
-                     .stride = compute_stride(g->filters),
-                     .windows = compute_scratch_arg(op)};
-    w.out = w.windows + w.pixels * w.terms;
-    w.gradient = w.out + w.pixels * w.stride;
-    return w;
+    size_t pixels = g->out_height * g->out_width, used = 0;
+    *w = (struct conv_work){.g = g, .run = g->kernel_width * g->pixel, .filters = compute_stride(g->filters)};
+    w->run_stride = compute_conv_run(g);
+    w->line = (g->out_width ? (g->out_width - 1) * g->stride + g->kernel_width : 0) * g->pixel;
+    w->lines = g->out_height ? (g->out_height - 1) * g->stride + g->kernel_height : 0;
+    w->outputs = g->pool.size ? g->pool.out_height * g->pool.out_width : pixels;
+    w->filter_stride = compute_conv_filter(g);
+    w->image = scratch;
+    used += align16(w->lines * w->line) + SLACK;
+    w->weights = scratch ? scratch + used : NULL;
+    used += w->filters * w->filter_stride;
+    w->bias = scratch ? scratch + used : NULL;
+    used += w->filters;
+    if (op->kind == COMPUTE_CONV_FORWARD) {
+        w->z = scratch ? scratch + used : NULL;
+        return used + (g->pool.size ? pixels * CONV_BLOCK : 0);
+    }
+    w->terms = (struct conv_term *)(void *)(scratch ? scratch + used : NULL);
+    used += align16(
+        2 * (w->outputs * g->filters + 1)); /* a term is two floats; one behind the last is written, too */
+    w->starts = (uint32_t *)(void *)(scratch ? scratch + used : NULL);
+    return used + align16((pixels > g->filters ? pixels : g->filters) + 1);
 }
 
-size_t blas_conv_scratch(const struct compute_op *op)
+bool conv_supports(const struct compute_op *op)
 {
     const struct compute_conv *g = op->conv;
-    size_t pixels = g->out_height * g->out_width, terms = compute_conv_filter(g),
-           stride = compute_stride(g->filters);
-    size_t gradient = op->kind == COMPUTE_CONV_UPDATE ? g->filters * terms + stride : 0;
-    return (pixels * (terms + stride) + gradient) * sizeof(float);
+    const size_t most = 1u << 30, pixels = g->out_height * g->out_width, filter = compute_conv_filter(g);
+    return pixels > 0 && filter > 0 && g->filters > 0 && pixels < most && g->filters < most / pixels &&
+           filter < most / g->filters && g->height * g->width < most / g->pixel;
 }
 
-bool blas_conv_supports(const struct compute_op *op)
+size_t conv_scratch_bytes(const struct compute_op *op)
 {
-    const struct compute_conv *g = op->conv;
-    const size_t most = 1u << 30, pixels = g->out_height * g->out_width, terms = compute_conv_filter(g);
-    return pixels > 0 && terms > 0 && g->filters > 0 && pixels < most && terms < most && g->filters < most;
+    struct conv_work w;
+    return lay_out(op, &w, NULL) * sizeof(float) + 64; /* to begin at a cache line */
 }
 
-/* What a window's row sees of an image's: `count` values from `image`, and how many of the run stand before
- * them, outside. */
-struct seen_row {
-    size_t before, count, image;
-};
-
-static struct seen_row row_under(const struct compute_conv *g, size_t top, size_t left, size_t ky)
+void conv_work_init(const struct compute_op *op, struct conv_work *out)
 {
-    size_t y = top + ky - g->pad_top; /* wraps around above the image */
-    size_t from = left < g->pad_left ? g->pad_left - left : 0;
-    size_t end = g->width + g->pad_left - left, to = end < g->kernel_width ? end : g->kernel_width;
-    if (y >= g->height || left >= g->width + g->pad_left || from >= to)
-        return (struct seen_row){0};
-    return (struct seen_row){from * g->pixel, (to - from) * g->pixel,
-                             (y * g->width + left + from - g->pad_left) * g->pixel};
+    uintptr_t at = (uintptr_t)compute_scratch_arg(op);
+    (void)lay_out(op, out, (float *)((at + 63) / 64 * 64));
+    memset(out->image, 0, (align16(out->lines * out->line) + SLACK) * sizeof *out->image);
 }
 
-/* An image's windows. */
-static void take_windows(const struct work *w, const float *image)
+/* How much of the image its windows reach: lines, and floats of a line. */
+static void reach(const struct conv_work *w, size_t *out_lines, size_t *out_floats)
 {
     const struct compute_conv *g = w->g;
-    const size_t run = compute_conv_run(g);
-    float *window = w->windows;
-    for (size_t p = 0; p < w->pixels; p++) {
-        size_t top = p / g->out_width * g->stride, left = p % g->out_width * g->stride;
-        for (size_t ky = 0; ky < g->kernel_height; ky++, window += run) {
-            const struct seen_row row = row_under(g, top, left, ky);
-            memset(window, 0, run * sizeof *window);
-            memcpy(window + row.before, image + row.image, row.count * sizeof *window);
+    const size_t border = g->pad_left * g->pixel, lines = w->lines > g->pad_top ? w->lines - g->pad_top : 0,
+                 floats = w->line > border ? w->line - border : 0;
+    *out_lines = lines < g->height ? lines : g->height;
+    *out_floats = floats < g->width * g->pixel ? floats : g->width * g->pixel;
+}
+
+static float *inside(const struct conv_work *w, size_t y)
+{
+    return w->image + (y + w->g->pad_top) * w->line + w->g->pad_left * w->g->pixel;
+}
+
+void conv_take_image(const struct conv_work *w, const float *x)
+{
+    size_t lines, floats;
+    reach(w, &lines, &floats);
+    for (size_t y = 0; y < lines; y++)
+        memcpy(inside(w, y), x + y * w->g->width * w->g->pixel, floats * sizeof *x);
+}
+
+void conv_give_image(const struct conv_work *w, float *dx)
+{
+    size_t lines, floats;
+    reach(w, &lines, &floats);
+    const size_t line = w->g->width * w->g->pixel, all = compute_conv_input(w->g);
+    if (lines * line < all || floats < line)
+        memset(dx, 0, all * sizeof *dx);
+    for (size_t y = 0; y < lines; y++)
+        memcpy(dx + y * line, inside(w, y), floats * sizeof *dx);
+}
+
+void conv_pack(const struct conv_work *w, const float *weights)
+{
+    const size_t rows = w->g->kernel_height * w->run;
+    memset(w->weights, 0, w->filters * rows * sizeof *weights);
+    for (size_t f = 0; f < w->g->filters; f++) {
+        float *to = w->weights + f / CONV_BLOCK * CONV_BLOCK * rows + f % CONV_BLOCK;
+        for (size_t ky = 0; ky < w->g->kernel_height; ky++) {
+            const float *from = weights + f * w->filter_stride + ky * w->run_stride;
+            for (size_t k = 0; k < w->run; k++, to += CONV_BLOCK)
+                *to = from[k];
         }
     }
 }
 
-/* Adds up what the windows hold where they lie on the image. */
-static void add_windows(const struct work *w, float *image)
+/* What an output of the operation came from: the place in its window; false where relu cut it, or the
+ * gradient is 0. */
+static inline bool is_term(const struct conv_work *w, size_t at, const void *seen, float gradient,
+                           size_t *out_place)
 {
-    const struct compute_conv *g = w->g;
-    const float *window = w->windows;
-    for (size_t p = 0; p < w->pixels; p++) {
-        size_t top = p / g->out_width * g->stride, left = p % g->out_width * g->stride;
-        for (size_t ky = 0; ky < g->kernel_height; ky++, window += compute_conv_run(g)) {
-            const struct seen_row row = row_under(g, top, left, ky);
-            for (size_t i = 0; i < row.count; i++)
-                image[row.image + i] += window[row.before + i];
-        }
+    *out_place = 0;
+    if (w->g->pool.size > 0) {
+        const uint8_t place = ((const uint8_t *)seen)[at];
+        *out_place = place;
+        return (place != COMPUTE_CUT) & (gradient != 0);
     }
+    return (!w->g->has_relu || !(((const float *)seen)[at] <= 0)) & (gradient != 0);
 }
 
-static void finish_pixel(const struct work *w, const float *from, size_t window, size_t side, size_t row,
-                         float *z, uint8_t *largest)
+/* Offsets of the places in a window, `stride` apart from pixel to pixel and `line` from line to line; that of
+ * none is 0. */
+static void list_places(const struct conv_work *w, size_t stride, size_t line, uint32_t out[COMPUTE_CUT + 1])
 {
-    for (size_t f = 0; f < w->stride; f++) {
-        float best = from[f];
-        size_t where = 0;
-        for (size_t i = 1; i < window; i++) {
-            float v = from[(i / side * row + i % side) * w->stride + f];
-            if (v > best || (isnan(v) && !isnan(best))) {
-                best = v;
-                where = i;
+    const size_t size = w->g->pool.size;
+    memset(out, 0, (COMPUTE_CUT + 1) * sizeof *out);
+    for (size_t i = 0; i < size * size; i++)
+        out[i] = (uint32_t)(i / size * line + i % size * stride);
+}
+
+/* What is no term is overwritten by the next one. */
+void conv_terms_by_filter(const struct conv_work *w, const float *dz, const void *seen)
+{
+    const struct compute_conv *g = w->g;
+    const size_t width = g->pool.size ? g->pool.out_width : g->out_width,
+                 step = g->pool.size ? g->pool.stride : 1;
+    uint32_t places[COMPUTE_CUT + 1];
+    size_t n = 0;
+    list_places(w, g->stride * g->pixel, g->stride * w->line, places);
+    for (size_t f = 0; f < g->filters; f++) {
+        w->starts[f] = (uint32_t)n;
+        for (size_t i = 0, at = f; i < w->outputs; i += width) {
+            const size_t pixel = conv_pixel(w, i / width * step, 0);
+            for (size_t x = 0; x < width; x++, at += w->filters) {
+                size_t place;
+                const bool counts = is_term(w, at, seen, dz[at], &place);
+                w->terms[n] = (struct conv_term){
+                    (uint32_t)(pixel + x * step * g->stride * g->pixel) + places[place], dz[at]};
+                n += counts;
             }
         }
-        if (w->g->has_relu && best <= 0) {
-            best = 0;
-            where = COMPUTE_CUT;
-        }
-        z[f] = best;
-        if (largest)
-            largest[f] = (uint8_t)where;
     }
+    w->starts[g->filters] = (uint32_t)n;
 }
 
-/* relu and pool, from the convolution's own output. */
-static void finish_image(const struct work *w, float *z, uint8_t *largest)
-{
-    const struct compute_pool *pool = &w->g->pool;
-    if (pool->size == 0) {
-        for (size_t p = 0; p < w->pixels; p++)
-            finish_pixel(w, w->out + p * w->stride, 1, 1, 0, z + p * w->stride, NULL);
-        return;
-    }
-    for (size_t p = 0; p < pool->out_height * pool->out_width; p++) {
-        size_t y = p / pool->out_width * pool->stride, x = p % pool->out_width * pool->stride;
-        finish_pixel(w, w->out + (y * w->g->out_width + x) * w->stride, pool->size * pool->size, pool->size,
-                     w->g->out_width, z + p * w->stride, largest + p * w->stride);
-    }
-}
-
-static void forward(const struct compute_op *op)
-{
-    const struct work w = work_of(op);
-    const size_t output = compute_conv_output(w.g);
-    const float *weights = compute_arg(op, 1), *b = compute_arg(op, 2);
-    for (size_t r = 0; r < op->rows; r++) {
-        uint8_t *largest = w.g->pool.size ? (uint8_t *)compute_arg(op, 4) + r * output : NULL;
-        take_windows(&w, (const float *)compute_arg(op, 0) + r * compute_conv_input(w.g));
-        for (size_t p = 0; p < w.pixels; p++)
-            memcpy(w.out + p * w.stride, b, w.stride * sizeof *b);
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)w.pixels, (int)w.g->filters, (int)w.terms,
-                    1, w.windows, (int)w.terms, weights, (int)w.terms, 1, w.out, (int)w.stride);
-        finish_image(&w, (float *)compute_arg(op, 3) + r * output, largest);
-    }
-}
-
-/* The gradient of the convolution's own output of image r, from that of z. */
-static void spread_gradient(const struct work *w, const float *dz, const void *seen, size_t r)
+/* Counted, then sorted into their places; those of a pixel stay in the order of z. */
+void conv_terms_by_pixel(const struct conv_work *w, const float *dz, const void *seen)
 {
     const struct compute_conv *g = w->g;
-    const size_t output = compute_conv_output(g);
-    dz += r * output;
-    if (g->pool.size == 0) {
-        const float *z = g->has_relu ? (const float *)seen + r * output : dz;
-        for (size_t i = 0; i < output; i++)
-            w->out[i] = g->has_relu && z[i] <= 0 ? 0 : dz[i];
-        return;
-    }
-    const uint8_t *largest = (const uint8_t *)seen + r * output;
-    memset(w->out, 0, w->pixels * w->stride * sizeof *w->out);
-    for (size_t i = 0; i < output; i++) {
-        if (largest[i] == COMPUTE_CUT)
-            continue;
-        size_t p = i / w->stride, y = p / g->pool.out_width * g->pool.stride + largest[i] / g->pool.size,
-               x = p % g->pool.out_width * g->pool.stride + largest[i] % g->pool.size;
-        w->out[(y * g->out_width + x) * w->stride + i % w->stride] += dz[i];
-    }
-}
-
-static void input_gradient(const struct compute_op *op)
-{
-    const struct work w = work_of(op);
-    const size_t input = compute_conv_input(w.g);
-    const float *weights = compute_arg(op, 2);
-    float *dx = compute_arg(op, 3);
-    memset(dx, 0, op->rows * input * sizeof *dx);
-    for (size_t r = 0; r < op->rows; r++) {
-        spread_gradient(&w, compute_arg(op, 0), compute_optional_arg(op, 1), r);
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)w.pixels, (int)w.terms, (int)w.g->filters,
-                    1, w.out, (int)w.stride, weights, (int)w.terms, 0, w.windows, (int)w.terms);
-        add_windows(&w, dx + r * input);
-    }
-}
-
-/* The gradient of weights and bias, summed from zero unless `accumulate`. */
-static void weight_gradients(const struct compute_op *op, const struct work *w, bool accumulate, float *dw,
-                             float *db)
-{
-    if (!accumulate)
-        memset(db, 0, w->stride * sizeof *db);
-    if (!accumulate && op->rows == 0)
-        memset(dw, 0, w->g->filters * w->terms * sizeof *dw);
-    for (size_t r = 0; r < op->rows; r++) {
-        take_windows(w, (const float *)compute_arg(op, 0) + r * compute_conv_input(w->g));
-        spread_gradient(w, compute_arg(op, 1), compute_optional_arg(op, 2), r);
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)w->g->filters, (int)w->terms,
-                    (int)w->pixels, 1, w->out, (int)w->stride, w->windows, (int)w->terms,
-                    accumulate || r > 0 ? 1 : 0, dw, (int)w->terms);
-        for (size_t p = 0; p < w->pixels; p++) {
-            for (size_t f = 0; f < w->stride; f++)
-                db[f] += w->out[p * w->stride + f];
+    const size_t width = g->pool.size ? g->pool.out_width : g->out_width,
+                 step = g->pool.size ? g->pool.stride : 1, pixels = g->out_height * g->out_width,
+                 nowhere = w->outputs * g->filters;
+    uint32_t places[COMPUTE_CUT + 1];
+    uint32_t *ends = w->starts + 1; /* of each pixel, while they are filled: where its next one goes */
+    list_places(w, 1, g->out_width, places);
+    memset(w->starts, 0, (pixels + 1) * sizeof *w->starts);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < w->outputs; i++) {
+            const size_t pixel = i / width * step * g->out_width + i % width * step;
+            for (size_t f = 0, at = i * w->filters; f < g->filters; f++, at++) {
+                size_t place;
+                const bool counts = is_term(w, at, seen, dz[at], &place);
+                uint32_t *end = &ends[pixel + places[place]];
+                if (pass == 1)
+                    w->terms[counts ? *end : nowhere] =
+                        (struct conv_term){(uint32_t)(f * w->filter_stride), dz[at]};
+                *end += counts;
+            }
         }
-    }
-}
-
-static void step(const struct compute_op *op, size_t n, const float *gradient, float *weights,
-                 const float *anchor)
-{
-    for (size_t i = 0; i < n; i++)
-        weights[i] -= op->learning_rate * (gradient[i] + op->mu * (weights[i] - anchor[i]));
-}
-
-static void update(const struct compute_op *op)
-{
-    const struct work w = work_of(op);
-    float *db = w.gradient + w.g->filters * w.terms;
-    weight_gradients(op, &w, false, w.gradient, db);
-    step(op, w.g->filters * w.terms, w.gradient, compute_arg(op, 3), compute_arg(op, 5));
-    step(op, w.stride, db, compute_arg(op, 4), compute_arg(op, 6));
-}
-
-void blas_conv_run(const struct compute_op *op)
-{
-    if (op->kind == COMPUTE_CONV_FORWARD) {
-        forward(op);
-    } else if (op->kind == COMPUTE_CONV_INPUT_GRADIENT) {
-        input_gradient(op);
-    } else if (op->kind == COMPUTE_CONV_GRADIENT) {
-        const struct work w = work_of(op);
-        weight_gradients(op, &w, op->accumulate, compute_arg(op, 3), compute_arg(op, 4));
-    } else {
-        update(op);
+        uint32_t before = 0;
+        for (size_t p = 0; pass == 0 && p < pixels; p++) { /* from counts to where each begins */
+            const uint32_t count = ends[p];
+            ends[p] = before;
+            before += count;
+        }
     }
 }

@@ -1,4 +1,6 @@
+#include "common/compute/openblas/conv.h"
 #include "common/compute/openblas/kernels.h"
+#include "common/compute/openblas/lstm.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -8,6 +10,7 @@
 #define LANES         8
 #define DOT_ROWS      5
 #define OUTER_VECTORS 2
+#define PANEL_ROWS    6
 #define KERNEL_TARGET __attribute__((target("avx2,fma")))
 #define KERNELS       cpu_kernels_avx2
 #define KERNELS_NAME  "avx2"

@@ -1,4 +1,6 @@
+#include "common/compute/openblas/conv.h"
 #include "common/compute/openblas/kernels.h"
+#include "common/compute/openblas/lstm.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -8,6 +10,7 @@
 #define LANES         16
 #define DOT_ROWS      10
 #define OUTER_VECTORS 4
+#define PANEL_ROWS    12
 #define KERNEL_TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
 #define KERNELS       cpu_kernels_avx512
 #define KERNELS_NAME  "avx512"

@@ -5,8 +5,8 @@
  * - at_least(v, floor): the larger of both per lane; a NaN in v stays
  * - where_positive(v, w): w where v > 0, else 0
  * - sum_lanes4, max_lanes4: the sum and the largest of the lanes of each of four vectors
- * DOT_ROWS and OUTER_VECTORS say how large a tile of sums the registers hold. Each of those files includes
- * this one once. */
+ * DOT_ROWS, OUTER_VECTORS and PANEL_ROWS say how large a tile of sums the registers hold. Each of those files
+ * includes this one once. */
 
 #ifndef FEDLANE_COMPUTE_OPENBLAS_KERNELS_TEMPLATE_H
 #define FEDLANE_COMPUTE_OPENBLAS_KERNELS_TEMPLATE_H
@@ -45,6 +45,9 @@ INLINE void store(float *p, vf v)
 #include "common/compute/openblas/template_relu.h"
 #include "common/compute/openblas/template_softmax.h"
 #include "common/compute/openblas/template_step.h"
+#include "common/compute/openblas/template_panel.h"
+#include "common/compute/openblas/template_conv.h"
+#include "common/compute/openblas/template_lstm.h"
 
 const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
                                     .run = {[COMPUTE_DENSE_FORWARD] = dense_forward,
@@ -55,6 +58,12 @@ const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
                                             [COMPUTE_RELU_BACKWARD] = relu_backward,
                                             [COMPUTE_SOFTMAX_GRADIENT] = softmax_gradient,
                                             [COMPUTE_SOFTMAX_LOSS] = softmax_loss,
-                                            [COMPUTE_SOFTMAX_STEP] = softmax_step}};
+                                            [COMPUTE_SOFTMAX_STEP] = softmax_step,
+                                            [COMPUTE_CONV_FORWARD] = conv_forward,
+                                            [COMPUTE_CONV_INPUT_GRADIENT] = conv_input_gradient,
+                                            [COMPUTE_CONV_GRADIENT] = conv_gradient,
+                                            [COMPUTE_CONV_UPDATE] = conv_update,
+                                            [COMPUTE_LSTM_FORWARD] = lstm_forward,
+                                            [COMPUTE_LSTM_BACKWARD] = lstm_backward}};
 
 #endif

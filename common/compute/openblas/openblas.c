@@ -5,6 +5,7 @@
 #include "common/base/log.h"
 #include "common/compute/openblas/conv.h"
 #include "common/compute/openblas/kernels.h"
+#include "common/compute/openblas/lstm.h"
 
 /* OpenBLAS exports it and declares it nowhere; other BLAS libraries do not have it. */
 int blas_thread_shutdown_(void) __attribute__((weak));
@@ -55,13 +56,15 @@ static bool is_conv(const struct compute_op *op)
 static bool blas_supports(void *state, const struct compute_op *op)
 {
     (void)state;
-    return kernels->run[op->kind] != NULL || (is_conv(op) && blas_conv_supports(op));
+    return kernels->run[op->kind] != NULL && (!is_conv(op) || conv_supports(op));
 }
 
 static size_t blas_scratch(void *state, const struct compute_op *op)
 {
     (void)state;
-    return is_conv(op) ? blas_conv_scratch(op) : 0;
+    if (op->kind == COMPUTE_LSTM_FORWARD || op->kind == COMPUTE_LSTM_BACKWARD)
+        return lstm_scratch_bytes(op);
+    return is_conv(op) ? conv_scratch_bytes(op) : 0;
 }
 
 /* Whether a product is so large that packing its operands pays. Only the sizes decide, so that bits never
@@ -100,8 +103,6 @@ static enum err blas_run(void *state, const struct compute_op *op)
         blas_forward(op);
     else if (op->kind == COMPUTE_DENSE_INPUT_GRADIENT && is_for_blas(op))
         blas_input_gradient(op);
-    else if (is_conv(op))
-        blas_conv_run(op);
     else
         kernels->run[op->kind](op);
     return ERR_OK;
