@@ -68,6 +68,35 @@ static enum err check_fit(const struct arch *arch, const struct dataset *data, i
     return ERR_OK;
 }
 
+/* A model that reads tokens looks them up in a table: all of them have to be in it. */
+static enum err check_tokens(const struct trainer *t, struct fault *fault)
+{
+    const struct arch *arch = t->arch;
+    const size_t steps = (size_t)arch->num_features, stride = model_batch_stride(t->model);
+    const int64_t vocabulary = arch->layers[0].vocabulary;
+    const real *x = model_batch_x(t->model);
+    for (size_t d = 0; d < dataset_num_devices(t->data); d++) {
+        const struct device_data *device = dataset_device(t->data, d);
+        for (size_t i = 0; i < device->num_train + device->num_test; i++) {
+            bool is_train = i < device->num_train;
+            dataset_gather_apart(t->data, device, is_train ? SPLIT_TRAIN : SPLIT_TEST,
+                                 is_train ? i : i - device->num_train, NULL, 1, model_batch_x(t->model),
+                                 stride, model_batch_labels(t->model));
+            for (size_t k = 0; k < steps; k++) {
+                double token = (double)x[k];
+                if (!(token >= 0 && token < (double)vocabulary && token == floor(token)))
+                    return fault_set(
+                        fault, ERR_INVALID_FIELD, "model.layers[0].vocabulary",
+                        "device %lld of data set \"%.80s\": position %zu of %s example %zu is %g, "
+                        "but the model's tokens are whole numbers from 0 to %lld",
+                        (long long)device->ordinal, dataset_name(t->data), k, is_train ? "train" : "test",
+                        is_train ? i : i - device->num_train, token, (long long)vocabulary - 1);
+            }
+        }
+    }
+    return ERR_OK;
+}
+
 static enum err take_order(struct trainer *t, size_t most)
 {
     size_t room = most ? most : 1;
@@ -110,6 +139,8 @@ static enum err local_open(const struct arch *arch, const struct dataset *data, 
         err = model_plan(arch, t->compute, rows, &model, fault);
     if (!err)
         err = model_new(arch, t->compute, rows, &t->model, fault);
+    if (!err && arch->input_shape.kind == SHAPE_TOKENS)
+        err = check_tokens(t, fault);
     t->plan = (struct trainer_plan){model.persistent_bytes, model.ephemeral_bytes};
     if (!err && take_order(t, most))
         err = fault_set(fault, ERR_NO_MEMORY, NULL, "out of memory for the order of %zu examples", most);
@@ -200,6 +231,7 @@ static enum err local_begin(struct trainer *t, const struct train_job *job, cons
     err = model_write(t->model, MODEL_WEIGHTS, w_t);
     if (!err)
         err = model_write(t->model, MODEL_ANCHOR, w_t);
+    model_begin(t->model, rng_key(job->seed, RNG_DROPOUT, (uint64_t)job->round, (uint64_t)job->ordinal, 0));
     if (!err && job->want_gamma)
         err = full_gradient(t, device, MODEL_WEIGHTS); /* the proximal term is 0 here */
     if (!err && job->want_gamma)

@@ -23,7 +23,7 @@ enum rng_tag {
     RNG_LABEL_SHARDS = 17,
     RNG_DIRICHLET = 18,      /* a = class, b = device, c = attempt */
     RNG_ORDER_IN_CLASS = 19, /* a = class */
-    RNG_DROPOUT = 20,
+    RNG_DROPOUT = 20,        /* a = round, b = device: the seed of further keys, a = step, b = layer */
     RNG_STRAGGLER_KIND = 21,
     RNG_RETRY_JITTER = 22, /* a = attempt, b = request */
     RNG_SIMULATED_IDS = 23,

@@ -89,6 +89,9 @@ enum compute_kind {
     COMPUTE_SOFTMAX_GRADIENT,
     COMPUTE_SOFTMAX_LOSS,
     COMPUTE_SOFTMAX_STEP,
+    COMPUTE_SIGMOID_GRADIENT,
+    COMPUTE_SIGMOID_LOSS,
+    COMPUTE_DROPOUT,
     COMPUTE_UNPACK, /* compute_image.h */
     COMPUTE_CONV_FORWARD,
     COMPUTE_CONV_INPUT_GRADIENT,
@@ -98,7 +101,11 @@ enum compute_kind {
     COMPUTE_POOL_BACKWARD,
     COMPUTE_LSTM_FORWARD, /* compute_lstm.h */
     COMPUTE_LSTM_BACKWARD,
+    COMPUTE_LAST_STEP,
+    COMPUTE_GATHER,
+    COMPUTE_SCATTER_ADD,
     COMPUTE_PROX_GRADIENT,
+    COMPUTE_PROX_STEP,
     COMPUTE_DOT,
     COMPUTE_SQUARED_DISTANCE,
     COMPUTE_KIND_COUNT
@@ -110,6 +117,7 @@ struct compute_conv; /* compute_image.h */
 struct compute_pool;
 struct compute_unpack;
 struct compute_lstm; /* compute_lstm.h */
+struct compute_table;
 
 /* One operation; the functions below fill it in. */
 struct compute_op {
@@ -117,11 +125,13 @@ struct compute_op {
     size_t rows, inputs, outputs; /* a vector operation has its length in rows */
     real learning_rate, mu, scale;
     bool accumulate;
-    union { /* sizes and form of the operations that take one; alive during the call */
+    uint64_t key; /* of a random stream (rng.h) */
+    union {       /* sizes and form of the operations that take one; alive during the call */
         const struct compute_conv *conv;
         const struct compute_pool *pool;
         const struct compute_unpack *unpack;
         const struct compute_lstm *lstm;
+        const struct compute_table *table;
     };
     struct compute_slice arg[COMPUTE_MAX_ARGS]; /* in the order of the functions' parameters */
     struct compute_slice scratch; /* compute_scratch_bytes of them, contents undefined before and after */
@@ -194,6 +204,25 @@ enum err compute_softmax_step(struct compute *c, size_t rows, size_t inputs, siz
                               struct compute_slice w0, struct compute_slice b0, struct compute_slice dz,
                               struct compute_slice sums, struct compute_slice targets) MUST_CHECK;
 
+/* Sigmoid cross-entropy of one logit a row, z [rows, 1], and labels [rows] of 0 or 1; sums and targets as for
+ * softmax_gradient: a row's loss is log(sums[r]) - targets[r]. dz = scale (sigmoid(z) - label); dz may be
+ * z. */
+enum err compute_sigmoid_gradient(struct compute *c, size_t rows, real scale, struct compute_slice z,
+                                  struct compute_slice labels, struct compute_slice dz,
+                                  struct compute_slice sums, struct compute_slice targets) MUST_CHECK;
+/* Without the gradient; correct[r] (int32) is 1 where z > 0 says the label. */
+enum err compute_sigmoid_loss(struct compute *c, size_t rows, struct compute_slice z,
+                              struct compute_slice labels, struct compute_slice sums,
+                              struct compute_slice targets, struct compute_slice correct) MUST_CHECK;
+
+/* y[i] = 0 where output i of the stream `key` is below rate (as a uniform number), else x[i] / (1 - rate); y
+ * may be x. The gradient is the same operation on dy. */
+enum err compute_dropout(struct compute *c, size_t n, real rate, uint64_t key, struct compute_slice x,
+                         struct compute_slice y) MUST_CHECK;
+
+/* w <- w - learning_rate (g + mu (w - w0)) */
+enum err compute_prox_step(struct compute *c, size_t n, real learning_rate, real mu, struct compute_slice g,
+                           struct compute_slice w, struct compute_slice w0) MUST_CHECK;
 /* g <- g + mu (w - w0): from grad F to grad h */
 enum err compute_prox_gradient(struct compute *c, size_t n, real mu, struct compute_slice g,
                                struct compute_slice w, struct compute_slice w0) MUST_CHECK;

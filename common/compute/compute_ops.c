@@ -3,17 +3,35 @@
 #include "common/compute/compute_impl.h"
 
 static const char *const kind_names[COMPUTE_KIND_COUNT] = {
-    [COMPUTE_DENSE_FORWARD] = "dense_forward",       [COMPUTE_DENSE_INPUT_GRADIENT] = "dense_input_gradient",
-    [COMPUTE_DENSE_GRADIENT] = "dense_gradient",     [COMPUTE_DENSE_UPDATE] = "dense_update",
-    [COMPUTE_RELU_FORWARD] = "relu_forward",         [COMPUTE_RELU_BACKWARD] = "relu_backward",
-    [COMPUTE_TANH_FORWARD] = "tanh_forward",         [COMPUTE_TANH_BACKWARD] = "tanh_backward",
-    [COMPUTE_SOFTMAX_GRADIENT] = "softmax_gradient", [COMPUTE_SOFTMAX_LOSS] = "softmax_loss",
-    [COMPUTE_SOFTMAX_STEP] = "softmax_step",         [COMPUTE_UNPACK] = "unpack",
-    [COMPUTE_CONV_FORWARD] = "conv_forward",         [COMPUTE_CONV_INPUT_GRADIENT] = "conv_input_gradient",
-    [COMPUTE_CONV_GRADIENT] = "conv_gradient",       [COMPUTE_CONV_UPDATE] = "conv_update",
-    [COMPUTE_POOL_FORWARD] = "pool_forward",         [COMPUTE_POOL_BACKWARD] = "pool_backward",
-    [COMPUTE_LSTM_FORWARD] = "lstm_forward",         [COMPUTE_LSTM_BACKWARD] = "lstm_backward",
-    [COMPUTE_PROX_GRADIENT] = "prox_gradient",       [COMPUTE_DOT] = "dot",
+    [COMPUTE_DENSE_FORWARD] = "dense_forward",
+    [COMPUTE_DENSE_INPUT_GRADIENT] = "dense_input_gradient",
+    [COMPUTE_DENSE_GRADIENT] = "dense_gradient",
+    [COMPUTE_DENSE_UPDATE] = "dense_update",
+    [COMPUTE_RELU_FORWARD] = "relu_forward",
+    [COMPUTE_RELU_BACKWARD] = "relu_backward",
+    [COMPUTE_TANH_FORWARD] = "tanh_forward",
+    [COMPUTE_TANH_BACKWARD] = "tanh_backward",
+    [COMPUTE_SOFTMAX_GRADIENT] = "softmax_gradient",
+    [COMPUTE_SOFTMAX_LOSS] = "softmax_loss",
+    [COMPUTE_SOFTMAX_STEP] = "softmax_step",
+    [COMPUTE_UNPACK] = "unpack",
+    [COMPUTE_CONV_FORWARD] = "conv_forward",
+    [COMPUTE_CONV_INPUT_GRADIENT] = "conv_input_gradient",
+    [COMPUTE_CONV_GRADIENT] = "conv_gradient",
+    [COMPUTE_CONV_UPDATE] = "conv_update",
+    [COMPUTE_POOL_FORWARD] = "pool_forward",
+    [COMPUTE_POOL_BACKWARD] = "pool_backward",
+    [COMPUTE_LSTM_FORWARD] = "lstm_forward",
+    [COMPUTE_LSTM_BACKWARD] = "lstm_backward",
+    [COMPUTE_SIGMOID_GRADIENT] = "sigmoid_gradient",
+    [COMPUTE_SIGMOID_LOSS] = "sigmoid_loss",
+    [COMPUTE_DROPOUT] = "dropout",
+    [COMPUTE_LAST_STEP] = "last_step",
+    [COMPUTE_GATHER] = "gather",
+    [COMPUTE_SCATTER_ADD] = "scatter_add",
+    [COMPUTE_PROX_STEP] = "prox_step",
+    [COMPUTE_PROX_GRADIENT] = "prox_gradient",
+    [COMPUTE_DOT] = "dot",
     [COMPUTE_SQUARED_DISTANCE] = "squared_distance",
 };
 
@@ -63,6 +81,7 @@ int compute_operands(const struct compute_op *op, struct compute_operand out[COM
         return dense_operands(op, out);
     case COMPUTE_RELU_FORWARD:
     case COMPUTE_TANH_FORWARD:
+    case COMPUTE_DROPOUT:
         out[0] = IN(n), out[1] = OUT(n);
         return 2;
     case COMPUTE_RELU_BACKWARD:
@@ -70,9 +89,11 @@ int compute_operands(const struct compute_op *op, struct compute_operand out[COM
         out[0] = IN(n), out[1] = IN(n), out[2] = OUT(n);
         return 3;
     case COMPUTE_SOFTMAX_GRADIENT:
+    case COMPUTE_SIGMOID_GRADIENT:
         out[0] = IN(z), out[1] = IN_INTS(n), out[2] = OUT(z), out[3] = OUT(n), out[4] = OUT(n);
         return 5;
     case COMPUTE_SOFTMAX_LOSS:
+    case COMPUTE_SIGMOID_LOSS:
         out[0] = IN_OUT(z), out[1] = IN_INTS(n), out[2] = OUT(n), out[3] = OUT(n), out[4] = OUT_INTS(n);
         return 5;
     case COMPUTE_SOFTMAX_STEP: {
@@ -92,9 +113,15 @@ int compute_operands(const struct compute_op *op, struct compute_operand out[COM
         return compute_image_operands(op, out);
     case COMPUTE_LSTM_FORWARD:
     case COMPUTE_LSTM_BACKWARD:
+    case COMPUTE_LAST_STEP:
+    case COMPUTE_GATHER:
+    case COMPUTE_SCATTER_ADD:
         return compute_lstm_operands(op, out);
     case COMPUTE_PROX_GRADIENT:
         out[0] = IN_OUT(n), out[1] = IN(n), out[2] = IN(n);
+        return 3;
+    case COMPUTE_PROX_STEP:
+        out[0] = IN(n), out[1] = IN_OUT(n), out[2] = IN(n);
         return 3;
     case COMPUTE_DOT:
     case COMPUTE_SQUARED_DISTANCE:
@@ -222,6 +249,43 @@ enum err compute_softmax_step(struct compute *c, size_t rows, size_t inputs, siz
                                   .learning_rate = learning_rate,
                                   .mu = mu,
                                   .arg = {x, labels, w, b, w0, b0, dz, sums, targets}};
+    return compute_run(c, &op);
+}
+
+enum err compute_sigmoid_gradient(struct compute *c, size_t rows, real scale, struct compute_slice z,
+                                  struct compute_slice labels, struct compute_slice dz,
+                                  struct compute_slice sums, struct compute_slice targets)
+{
+    const struct compute_op op = {.kind = COMPUTE_SIGMOID_GRADIENT,
+                                  .rows = rows,
+                                  .outputs = 1,
+                                  .scale = scale,
+                                  .arg = {z, labels, dz, sums, targets}};
+    return compute_run(c, &op);
+}
+
+enum err compute_sigmoid_loss(struct compute *c, size_t rows, struct compute_slice z,
+                              struct compute_slice labels, struct compute_slice sums,
+                              struct compute_slice targets, struct compute_slice correct)
+{
+    const struct compute_op op = {
+        .kind = COMPUTE_SIGMOID_LOSS, .rows = rows, .outputs = 1, .arg = {z, labels, sums, targets, correct}};
+    return compute_run(c, &op);
+}
+
+enum err compute_dropout(struct compute *c, size_t n, real rate, uint64_t key, struct compute_slice x,
+                         struct compute_slice y)
+{
+    const struct compute_op op = {
+        .kind = COMPUTE_DROPOUT, .rows = n, .scale = rate, .key = key, .arg = {x, y}};
+    return compute_run(c, &op);
+}
+
+enum err compute_prox_step(struct compute *c, size_t n, real learning_rate, real mu, struct compute_slice g,
+                           struct compute_slice w, struct compute_slice w0)
+{
+    const struct compute_op op = {
+        .kind = COMPUTE_PROX_STEP, .rows = n, .learning_rate = learning_rate, .mu = mu, .arg = {g, w, w0}};
     return compute_run(c, &op);
 }
 

@@ -5,7 +5,7 @@
 #include "common/json/json_spec.h"
 #include "common/model/arch_impl.h"
 
-static const char *const loss_names[] = {"softmax_cross_entropy", NULL};
+static const char *const loss_names[] = {"softmax_cross_entropy", "sigmoid_cross_entropy", NULL};
 static const char *const init_names[] = {"zeros", "glorot_uniform", "he_normal", NULL};
 
 struct model_fields {
@@ -80,12 +80,22 @@ static enum err check_end(struct arch *a, struct fault *fault)
         return fault_set(fault, ERR_INVALID_FIELD, "model.layers", "no layer has weights; add a dense layer");
     if (last->type != LAYER_DENSE)
         return fault_set(fault, ERR_INVALID_FIELD, "model.layers",
-                         "the last layer must be dense: its outputs are the logits of softmax_cross_entropy");
+                         "the last layer must be dense: its outputs are the logits of %s",
+                         loss_names[a->loss]);
+    if (a->loss == LOSS_SIGMOID_CROSS_ENTROPY) {
+        a->num_classes = 2;
+        if (last->num_outputs != 1)
+            return fault_set(fault, ERR_INVALID_FIELD, "model.layers",
+                             "the last layer has %lld outputs; sigmoid_cross_entropy needs 1, which says "
+                             "whether it is class 1",
+                             (long long)last->num_outputs);
+        return ERR_OK;
+    }
     a->num_classes = last->num_outputs;
     if (a->num_classes < 2)
-        return fault_set(
-            fault, ERR_INVALID_FIELD, "model.layers",
-            "the last layer has 1 output; softmax_cross_entropy needs one for each class, at least 2");
+        return fault_set(fault, ERR_INVALID_FIELD, "model.layers",
+                         "the last layer has 1 output; softmax_cross_entropy needs one for each class, at "
+                         "least 2: sigmoid_cross_entropy takes 1");
     return ERR_OK;
 }
 

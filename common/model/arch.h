@@ -16,9 +16,12 @@ enum layer_type {
     LAYER_FLATTEN,
     LAYER_RELU,
     LAYER_TANH,
+    LAYER_DROPOUT,
+    LAYER_EMBEDDING,
+    LAYER_LSTM,
     LAYER_TYPE_COUNT
 };
-enum loss_type { LOSS_SOFTMAX_CROSS_ENTROPY };
+enum loss_type { LOSS_SOFTMAX_CROSS_ENTROPY, LOSS_SIGMOID_CROSS_ENTROPY };
 enum init_type { INIT_ZEROS, INIT_GLOROT_UNIFORM, INIT_HE_NORMAL };
 
 struct arch_conv {
@@ -30,13 +33,23 @@ struct arch_pool {
     int64_t size, stride;
 };
 
+struct arch_lstm {
+    int64_t units, layers;
+    bool is_last_only; /* puts out a vector, its last layer's last step */
+};
+
 struct arch_layer {
     enum layer_type type;
     struct example_shape in, out;
     int64_t num_inputs, num_outputs; /* elements of in, out */
-    int weight_tensor, bias_tensor;  /* index in tensors; -1 where the layer has none */
+    int weight_tensor, bias_tensor;  /* index in tensors; -1 where the layer has none. An lstm has from
+                                        weight_tensor on weight_ih, weight_hh, bias_ih, bias_hh of each of its
+                                        layers */
     struct arch_conv conv;           /* of a conv2d */
     struct arch_pool pool;           /* of a max_pool2d */
+    struct arch_lstm lstm;           /* of an lstm */
+    int64_t vocabulary;              /* of an embedding */
+    double rate;                     /* of a dropout */
 };
 
 struct arch {
@@ -51,7 +64,7 @@ struct arch {
     struct arch_layer *layers;
     size_t num_layers;
     enum loss_type loss;
-    int64_t num_classes;
+    int64_t num_classes; /* outputs of the last layer; 2 with a sigmoid */
 };
 
 /* {"input": [784], "layers": [{"type": "dense", "units": 10}], "loss": "softmax_cross_entropy", "init":

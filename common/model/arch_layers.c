@@ -3,8 +3,10 @@
 #include "common/json/json_spec.h"
 #include "common/model/arch_impl.h"
 
-#define MAX_WINDOW  1024 /* of a kernel, a stride, a padding: more is a mistake */
-#define MAX_POOLING 15   /* what was the largest of a window is kept as one byte */
+#define MAX_WINDOW      1024     /* of a kernel, a stride, a padding: more is a mistake */
+#define MAX_VOCABULARY  16777216 /* tokens are kept as floats, exact up to here */
+#define MAX_LSTM_LAYERS 64
+#define MAX_POOLING     15 /* what was the largest of a window is kept as one byte */
 
 /* A layer while it is read. */
 struct reading {
@@ -17,11 +19,15 @@ struct reading {
 
 struct layer_fields {
     int type;
-    int64_t units, filters, stride, size;
+    int64_t units, filters, stride, size, layers, vocabulary, dim;
+    int output;
+    double rate;
     json_t *kernel, *padding;
 };
 
-static const char *const layer_names[] = {"dense", "conv2d", "max_pool2d", "flatten", "relu", "tanh", NULL};
+static const char *const layer_names[] = {"dense", "conv2d",  "max_pool2d", "flatten", "relu",
+                                          "tanh",  "dropout", "embedding",  "lstm",    NULL};
+static const char *const output_names[] = {"last", "all", NULL};
 
 #define TYPE_FIELD                                                                                           \
     JSON_FIELD(struct layer_fields, type, JSON_FIELD_CHOICE, .is_required = true, .choices = layer_names)
@@ -44,6 +50,22 @@ static const struct json_field max_pool2d_fields[] = {
     TYPE_FIELD,
     COUNT_FIELD(size, MAX_POOLING, .is_required = true),
     COUNT_FIELD(stride, MAX_WINDOW),
+};
+
+static const struct json_field dropout_fields[] = {
+    TYPE_FIELD,
+    JSON_FIELD(struct layer_fields, rate, JSON_FIELD_DOUBLE, .is_required = true, .min = 0, .max = 0.99),
+};
+static const struct json_field embedding_fields[] = {
+    TYPE_FIELD,
+    COUNT_FIELD(vocabulary, MAX_VOCABULARY, .is_required = true),
+    COUNT_FIELD(dim, ARCH_MAX_UNITS, .is_required = true),
+};
+static const struct json_field lstm_fields[] = {
+    TYPE_FIELD,
+    COUNT_FIELD(units, ARCH_MAX_UNITS / 4, .is_required = true),
+    COUNT_FIELD(layers, MAX_LSTM_LAYERS),
+    JSON_FIELD(struct layer_fields, output, JSON_FIELD_CHOICE, .choices = output_names),
 };
 
 const char *layer_type_name(enum layer_type t)
@@ -190,6 +212,55 @@ static enum err read_same_shape(struct reading *r, const struct layer_fields *fi
     return ERR_OK;
 }
 
+static enum err read_dropout(struct reading *r, const struct layer_fields *fields)
+{
+    r->layer->rate = fields->rate;
+    return read_same_shape(r, fields);
+}
+
+static enum err read_embedding(struct reading *r, const struct layer_fields *fields)
+{
+    struct arch_layer *l = r->layer;
+    if (r->index > 0)
+        return refuse(r, NULL, "an embedding reads the data's tokens: it must be the first layer");
+    l->vocabulary = fields->vocabulary;
+    l->out = shape_of(SHAPE_SEQUENCE, l->in.dims[0], fields->dim, 1);
+    l->weight_tensor = (int)r->arch->tensors.count;
+    const int64_t shape[2] = {fields->vocabulary, fields->dim};
+    return add_tensor(r, "weight", shape, 2, "dim");
+}
+
+static enum err add_lstm_tensors(struct reading *r, int64_t layer, int64_t inputs, int64_t units)
+{
+    static const char *const names[] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
+    const int64_t shapes[4][2] = {{4 * units, inputs}, {4 * units, units}, {4 * units, 1}, {4 * units, 1}};
+    enum err err = ERR_OK;
+    for (int i = 0; !err && i < 4; i++) {
+        char suffix[32];
+        (void)snprintf(suffix, sizeof suffix, "%s_l%lld", names[i], (long long)layer);
+        err = add_tensor(r, suffix, shapes[i], i < 2 ? 2 : 1, "units");
+    }
+    return err;
+}
+
+static enum err read_lstm(struct reading *r, const struct layer_fields *fields)
+{
+    struct arch_layer *l = r->layer;
+    if (l->in.kind != SHAPE_SEQUENCE)
+        return refuse_shape(r, "a sequence",
+                            ": it stands behind an embedding, another lstm that puts out "
+                            "\"all\" steps, or first");
+    l->lstm = (struct arch_lstm){fields->units, fields->layers, fields->output == 0};
+    l->weight_tensor = (int)r->arch->tensors.count;
+    l->bias_tensor = l->weight_tensor + 2;
+    l->out = l->lstm.is_last_only ? shape_of(SHAPE_VECTOR, fields->units, 1, 1)
+                                  : shape_of(SHAPE_SEQUENCE, l->in.dims[0], fields->units, 1);
+    enum err err = ERR_OK;
+    for (int64_t i = 0; !err && i < fields->layers; i++)
+        err = add_lstm_tensors(r, i, i == 0 ? l->in.dims[1] : fields->units, fields->units);
+    return err;
+}
+
 #define FIELDS(table) (table), sizeof(table) / sizeof *(table)
 
 /* Takes whatever shape there is. */
@@ -207,12 +278,15 @@ static const struct layer_kind {
     [LAYER_FLATTEN] = {FIELDS(plain_fields), SHAPE_VECTOR, read_flatten},
     [LAYER_RELU] = {FIELDS(plain_fields), TAKES_ANY, read_same_shape},
     [LAYER_TANH] = {FIELDS(plain_fields), TAKES_ANY, read_same_shape},
+    [LAYER_DROPOUT] = {FIELDS(dropout_fields), TAKES_ANY, read_dropout},
+    [LAYER_EMBEDDING] = {FIELDS(embedding_fields), SHAPE_TOKENS, read_embedding},
+    [LAYER_LSTM] = {FIELDS(lstm_fields), SHAPE_SEQUENCE, read_lstm},
 };
 
 enum err arch_read_layer(struct arch *a, size_t index, const json_t *value, const struct example_shape *in,
                          struct arena *arena, struct fault *fault)
 {
-    struct layer_fields fields = {.stride = 0};
+    struct layer_fields fields = {.layers = 1};
     struct reading r = {.arch = a, .index = index, .layer = &a->layers[index], .fault = fault};
     char prefix[64];
     (void)snprintf(prefix, sizeof prefix, "model.layers[%zu].", index);
@@ -268,10 +342,15 @@ enum err arch_read_input(struct arch *a, const json_t *layers, struct fault *fau
         a->input_shape = shape_of(SHAPE_IMAGE, in[0], in[1], in[2]);
     else if (takes == SHAPE_IMAGE && a->num_input_dims == 2)
         a->input_shape = shape_of(SHAPE_IMAGE, 1, in[0], in[1]);
+    else if (takes == SHAPE_SEQUENCE && a->num_input_dims == 2)
+        a->input_shape = shape_of(SHAPE_SEQUENCE, in[0], in[1], 1);
+    else if (takes == SHAPE_TOKENS && a->num_input_dims == 1)
+        a->input_shape = shape_of(SHAPE_TOKENS, in[0], 1, 1);
     else
-        return fault_set(fault, ERR_INVALID_FIELD, "model.input",
-                         "model.layers[%zu] takes images: give the input as [channels, height, width], or "
-                         "[height, width]",
-                         by);
+        return fault_set(fault, ERR_INVALID_FIELD, "model.input", "model.layers[%zu] takes %s", by,
+                         takes == SHAPE_IMAGE
+                             ? "images: give the input as [channels, height, width], or [height, width]"
+                         : takes == SHAPE_SEQUENCE ? "sequences: give the input as [steps, features]"
+                                                   : "tokens: give the input as [steps]");
     return ERR_OK;
 }

@@ -57,15 +57,36 @@ static json_t *cnn_layers(json_int_t classes)
                      dense(classes));
 }
 
+static json_t *lstm(int units)
+{
+    return json_pack("{s:s, s:i, s:i}", "type", "lstm", "units", units, "layers", 2);
+}
+
+/* Predicts the next of the characters that it reads, so there are as many classes. */
+static json_t *char_lstm_layers(json_int_t classes)
+{
+    return json_pack("[{s:s, s:I, s:i}, o, o]", "type", "embedding", "vocabulary", classes, "dim", 8,
+                     lstm(100), dense(classes));
+}
+
+static json_t *sent_lstm_layers(json_int_t classes)
+{
+    (void)classes;
+    return json_pack("[o, o, o, o]", lstm(256), dense(30), plain("relu"), dense(1));
+}
+
 static const struct preset {
     const char *name;
     int64_t input[3]; /* ends at the first 0 */
-    int64_t classes;
+    int64_t classes;  /* 0: not to be chosen */
+    const char *loss; /* NULL: softmax */
     json_t *(*layers)(json_int_t classes);
 } presets[] = {
-    {"softmax", {784}, 10, softmax_layers},
-    {"mlp", {784}, 10, mlp_layers},
-    {"cnn", {1, 28, 28}, 10, cnn_layers},
+    {"softmax", {784}, 10, NULL, softmax_layers},
+    {"mlp", {784}, 10, NULL, mlp_layers},
+    {"cnn", {1, 28, 28}, 10, NULL, cnn_layers},
+    {"char_lstm", {80}, 80, NULL, char_lstm_layers},
+    {"sent_lstm", {25, 300}, 0, "sigmoid_cross_entropy", sent_lstm_layers},
 };
 #define NUM_PRESETS (sizeof presets / sizeof *presets)
 
@@ -101,6 +122,8 @@ static json_t *write_out(const struct preset *p, const struct preset_fields *fie
     json_t *input = fields->input ? json_clone(fields->input) : default_input(p);
     json_t *model = json_pack("{s:o, s:o}", "input", input, "layers",
                               p->layers(fields->classes ? fields->classes : p->classes));
+    if (model && p->loss)
+        (void)json_object_set_new(model, "loss", json_string(p->loss));
     if (model && fields->loss)
         (void)json_object_set(model, "loss", fields->loss);
     if (model && fields->init)
@@ -122,6 +145,11 @@ enum err arch_expand(json_t *model, json_t **out, struct fault *fault)
     const struct preset *preset = err ? NULL : find(fields.preset);
     if (!err && !preset)
         err = refuse_name(fields.preset, fault);
+    if (preset && preset->classes == 0 && fields.classes > 0) {
+        err = fault_set(fault, ERR_INVALID_FIELD, "model.classes",
+                        "preset \"%s\" tells two classes apart by one output; leave it out", preset->name);
+        preset = NULL;
+    }
     if (preset) {
         *out = write_out(preset, &fields);
         if (!*out)

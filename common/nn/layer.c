@@ -15,6 +15,12 @@ const struct layer_ops *layer_ops_of(enum layer_type type)
         return &layer_relu;
     case LAYER_TANH:
         return &layer_tanh;
+    case LAYER_DROPOUT:
+        return &layer_dropout;
+    case LAYER_EMBEDDING:
+        return &layer_embedding;
+    case LAYER_LSTM:
+        return &layer_lstm;
     case LAYER_TYPE_COUNT:
         break;
     }

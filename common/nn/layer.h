@@ -54,12 +54,17 @@ struct layer {
     struct layout in, out;
     bool is_in_place;                  /* out is in, d_in is d_out */
     int tensor;                        /* index of its first; -1: it has none */
+    size_t place;                      /* of the architecture's layer, whose random stream it has */
+    size_t part;                       /* of an lstm of several layers */
     size_t tensors[LAYER_MAX_TENSORS]; /* bytes from the start of a parameter block */
     size_t own;                        /* where the buffer has what own_bytes asked for */
     union {
         struct compute_conv conv;
         struct compute_pool pool;
         struct compute_unpack unpack;
+        struct compute_lstm lstm;
+        struct compute_table table;
+        real rate;
     };
 };
 
@@ -70,6 +75,9 @@ struct layer_pass {
     struct compute_slice in, out;      /* activations, [rows] of layer's in and out */
     struct compute_slice d_in, d_out;  /* the loss's gradient with respect to them */
     struct compute_slice own, scratch; /* own stays from forward to the gradients */
+    bool wants_d_in;                   /* a layer below learns */
+    bool is_training;                  /* a step: then there is dropout, by the stream */
+    uint64_t stream;                   /* of this step and layer */
 };
 
 struct layer_ops {
@@ -86,7 +94,8 @@ struct layer_ops {
     enum err (*forward)(const struct layer *l, const struct layer_pass *p,
                         struct compute_slice params) MUST_CHECK;
     /* d_in from d_out. Not called for a model's first layer with weights, nor below it: nobody needs it
-     * there. */
+     * there. But with `runs_back` it is called there, too, with wants_d_in false. */
+    bool runs_back;
     enum err (*backward)(const struct layer *l, const struct layer_pass *p,
                          struct compute_slice params) MUST_CHECK;
     /* The gradient of the layer's own parameters, written to (or added to) a block like params. NULL where it
@@ -99,7 +108,8 @@ struct layer_ops {
                        struct compute_slice params, struct compute_slice anchor) MUST_CHECK;
 };
 
-extern const struct layer_ops layer_dense, layer_relu, layer_tanh, layer_conv2d, layer_max_pool2d;
+extern const struct layer_ops layer_dense, layer_relu, layer_tanh, layer_conv2d, layer_max_pool2d,
+    layer_dropout, layer_embedding, layer_lstm;
 /* From the order in which the data give an image or a sequence to a layout with padding; before the first
  * layer, where that does not read the data's order itself. */
 extern const struct layer_ops layer_unpack;

@@ -32,12 +32,17 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/reference/image.c \
 	common/compute/reference/lstm.c \
 	common/compute/reference/reference.c common/compute/reference/reference.h \
+	common/compute/reference/sequence.c \
+	common/compute/reference/sigmoid.c \
 	common/compute/reference/softmax.c \
 	common/compute/reference/vector.c \
 	common/nn/conv2d.c \
 	common/nn/dense.c \
+	common/nn/dropout.c \
+	common/nn/embedding.c \
 	common/nn/layer.c common/nn/layer.h \
 	common/nn/loss.c common/nn/loss.h \
+	common/nn/lstm.c \
 	common/nn/max_pool2d.c \
 	common/nn/model.c common/nn/model.h \
 	common/nn/model_layers.c common/nn/model_layers.h \

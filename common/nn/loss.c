@@ -4,12 +4,14 @@
 
 enum { ROWS_AT_ONCE = 256 };
 
-enum err loss_gradient(struct compute *c, size_t rows, size_t num_classes, real scale,
+enum err loss_gradient(struct compute *c, enum loss_type loss, size_t rows, size_t outputs, real scale,
                        struct compute_slice logits, struct compute_slice labels,
                        struct compute_slice d_logits, struct compute_slice rows_loss)
 {
-    return compute_softmax_gradient(c, rows, num_classes, scale, logits, labels, d_logits, rows_loss,
-                                    compute_at(rows_loss, rows * sizeof(real)));
+    struct compute_slice targets = compute_at(rows_loss, rows * sizeof(real));
+    if (loss == LOSS_SIGMOID_CROSS_ENTROPY)
+        return compute_sigmoid_gradient(c, rows, scale, logits, labels, d_logits, rows_loss, targets);
+    return compute_softmax_gradient(c, rows, outputs, scale, logits, labels, d_logits, rows_loss, targets);
 }
 
 enum err loss_sum(struct compute *c, size_t rows, struct compute_slice rows_loss, double *out_sum)
@@ -31,14 +33,17 @@ enum err loss_sum(struct compute *c, size_t rows, struct compute_slice rows_loss
     return ERR_OK;
 }
 
-enum err loss_evaluate(struct compute *c, size_t rows, size_t num_classes, struct compute_slice logits,
-                       struct compute_slice labels, struct compute_slice rows_loss,
-                       struct compute_slice correct, double *out_loss_sum, int64_t *out_num_correct)
+enum err loss_evaluate(struct compute *c, enum loss_type loss, size_t rows, size_t outputs,
+                       struct compute_slice logits, struct compute_slice labels,
+                       struct compute_slice rows_loss, struct compute_slice correct, double *out_loss_sum,
+                       int64_t *out_num_correct)
 {
     int32_t is_correct[ROWS_AT_ONCE];
     int64_t total = 0;
-    enum err err = compute_softmax_loss(c, rows, num_classes, logits, labels, rows_loss,
-                                        compute_at(rows_loss, rows * sizeof(real)), correct);
+    struct compute_slice targets = compute_at(rows_loss, rows * sizeof(real));
+    enum err err = loss == LOSS_SIGMOID_CROSS_ENTROPY
+                       ? compute_sigmoid_loss(c, rows, logits, labels, rows_loss, targets, correct)
+                       : compute_softmax_loss(c, rows, outputs, logits, labels, rows_loss, targets, correct);
     if (!err)
         err = loss_sum(c, rows, rows_loss, out_loss_sum);
     for (size_t from = 0; !err && from < rows; from += ROWS_AT_ONCE) {

@@ -2,20 +2,25 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include "common/base/rng.h"
 #include "common/nn/loss.h"
 #include "common/nn/model_memory.h"
 #include "common/nn/model_params.h"
 
 struct model {
     struct compute *compute;
-    size_t num_classes, max_rows, batch_stride;
+    enum loss_type loss;
+    size_t num_outputs, max_rows, batch_stride;
     struct model_memory memory;
     struct compute_buffer *buffer;
     struct model_layers layers;
     size_t *activations; /* offset of what layer i puts out */
     real *staged_x;      /* NULL where the batch lies in the CPU's reach */
     int32_t *staged_labels;
-    size_t last_rows; /* of the last step's batch */
+    size_t last_rows;   /* of the last step's batch */
+    uint64_t stream;    /* of the job, for dropout */
+    uint64_t num_steps; /* done since model_begin */
+    bool is_training;   /* a step is under way */
 };
 
 /* All that is decided before memory is taken. *out_activations is the caller's to free, also after an error,
@@ -82,7 +87,8 @@ enum err model_new(const struct arch *arch, struct compute *compute, size_t max_
         return fault_set(fault, ERR_NO_MEMORY, NULL, "out of memory for a model");
     m->compute = compute;
     m->batch_stride = compute_stride((size_t)arch->num_features);
-    m->num_classes = (size_t)arch->num_classes;
+    m->loss = arch->loss;
+    m->num_outputs = arch->num_layers ? (size_t)arch->layers[arch->num_layers - 1].num_outputs : 0;
     m->max_rows = max_rows;
     enum err err = plan(arch, compute, max_rows, &m->layers, &m->memory, &m->activations, fault);
     if (!err) {
@@ -163,7 +169,10 @@ static struct layer_pass layer_pass_of(const struct model *m, size_t rows, size_
                                .in = at(m, i == 0 ? m->memory.x : m->activations[i - 1]),
                                .out = at(m, m->activations[i]),
                                .own = at(m, m->layers.items[i].own),
-                               .scratch = at(m, m->memory.scratch)};
+                               .scratch = at(m, m->memory.scratch),
+                               .wants_d_in = i > m->layers.first_trained,
+                               .is_training = m->is_training,
+                               .stream = rng_key(m->stream, m->num_steps, m->layers.items[i].place, 0, 0)};
 }
 
 static enum err forward(struct model *m, size_t rows, struct compute_slice params)
@@ -206,7 +215,7 @@ static enum err backward(struct model *m, size_t rows, const struct backward_goa
         struct layer_pass pass = layer_pass_of(m, rows, i);
         pass.d_out = at(m, m->memory.deltas[current]);
         pass.d_in = at(m, m->memory.deltas[next]);
-        if (i > m->layers.first_trained)
+        if (pass.wants_d_in || l->ops->runs_back)
             err = l->ops->backward(l, &pass, goal->params);
         if (!err)
             err = use_gradient(m, l, &pass, goal);
@@ -234,21 +243,34 @@ static enum err step_of_one_layer(struct model *m, size_t rows, const struct sgd
                                 compute_at(losses, rows * sizeof(real)));
 }
 
-enum err model_step(struct model *m, size_t rows, const struct sgd *sgd)
+void model_begin(struct model *m, uint64_t stream)
+{
+    m->stream = stream;
+    m->num_steps = 0;
+}
+
+static enum err step(struct model *m, size_t rows, const struct sgd *sgd)
 {
     const struct backward_goal goal = {.params = block_slice(m, MODEL_WEIGHTS), .sgd = sgd};
-    if (rows == 0)
-        return ERR_OK;
-    m->last_rows = rows;
-    if (m->layers.count == 1 && m->layers.items[0].ops == &layer_dense)
-        return step_of_one_layer(m, rows, sgd);
     enum err err = forward(m, rows, goal.params);
     if (!err)
         err =
-            loss_gradient(m->compute, rows, m->num_classes, 1 / (real)rows, logits(m),
+            loss_gradient(m->compute, m->loss, rows, m->num_outputs, 1 / (real)rows, logits(m),
                           at(m, m->memory.labels), at(m, m->memory.deltas[0]), at(m, m->memory.step_losses));
-    if (!err)
-        err = backward(m, rows, &goal);
+    return err ? err : backward(m, rows, &goal);
+}
+
+enum err model_step(struct model *m, size_t rows, const struct sgd *sgd)
+{
+    const bool is_one_layer = m->layers.count == 1 && m->layers.items[0].ops == &layer_dense;
+    if (rows == 0)
+        return ERR_OK;
+    m->last_rows = rows;
+    m->is_training = true;
+    enum err err = is_one_layer && m->loss == LOSS_SOFTMAX_CROSS_ENTROPY ? step_of_one_layer(m, rows, sgd)
+                                                                         : step(m, rows, sgd);
+    m->is_training = false;
+    m->num_steps++;
     return err;
 }
 
@@ -266,7 +288,7 @@ enum err model_evaluate(struct model *m, enum model_block block, size_t rows, do
 {
     enum err err = forward(m, rows, block_slice(m, block));
     if (!err)
-        err = loss_evaluate(m->compute, rows, m->num_classes, logits(m), at(m, m->memory.labels),
+        err = loss_evaluate(m->compute, m->loss, rows, m->num_outputs, logits(m), at(m, m->memory.labels),
                             at(m, m->memory.losses), at(m, m->memory.correct), out_loss_sum, out_num_correct);
     return err;
 }
@@ -276,8 +298,8 @@ enum err model_gradient(struct model *m, enum model_block block, size_t rows, re
     const struct backward_goal goal = {.params = block_slice(m, block), .accumulate = accumulate};
     enum err err = forward(m, rows, goal.params);
     if (!err)
-        err = loss_gradient(m->compute, rows, m->num_classes, scale, logits(m), at(m, m->memory.labels),
-                            at(m, m->memory.deltas[0]), at(m, m->memory.losses));
+        err = loss_gradient(m->compute, m->loss, rows, m->num_outputs, scale, logits(m),
+                            at(m, m->memory.labels), at(m, m->memory.deltas[0]), at(m, m->memory.losses));
     if (!err)
         err = backward(m, rows, &goal);
     return err;

@@ -40,12 +40,16 @@ size_t model_batch_stride(const struct model *m);
 int32_t *model_batch_labels(struct model *m);
 enum err model_batch_ready(struct model *m, size_t rows) MUST_CHECK;
 
+/* Before the first step of a job: what dropout drops at step s of layer l of the architecture is the stream
+ * rng_key(stream, s, l, 0, 0), a value a time in the order in which the layer's batch lies. */
+void model_begin(struct model *m, uint64_t stream);
 /* One step on WEIGHTS with the batch, towards ANCHOR. */
 enum err model_step(struct model *m, size_t rows, const struct sgd *sgd) MUST_CHECK;
 /* Mean loss of the last model_step's batch, before its update, without the proximal term. Not disturbed by
  * evaluations. */
 enum err model_last_loss(struct model *m, double *out) MUST_CHECK;
-/* Sum of losses and number of correct predictions of the batch under a block's weights. */
+/* Nothing is dropped in evaluations and full gradients. Sum of losses and number of correct predictions of
+ * the batch under a block's weights. */
 enum err model_evaluate(struct model *m, enum model_block block, size_t rows, double *out_loss_sum,
                         int64_t *out_num_correct) MUST_CHECK;
 /* GRADIENT = (or += with accumulate) scale * sum over the batch of grad loss, at a block's weights. */

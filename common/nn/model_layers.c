@@ -20,6 +20,22 @@ static void add(struct model_layers *m, struct layer l, const struct layer_ops *
     m->items[m->count++] = l;
 }
 
+/* How many layers in memory the architecture's layer begins. */
+static size_t num_parts(const struct arch_layer *from)
+{
+    if (!layer_ops_of(from->type))
+        return 0;
+    return from->type == LAYER_LSTM ? (size_t)from->lstm.layers : 1;
+}
+
+static size_t count_parts(const struct arch *arch)
+{
+    size_t count = 1; /* for what unpacks the input */
+    for (size_t i = 0; i < arch->num_layers; i++)
+        count += num_parts(&arch->layers[i]);
+    return count;
+}
+
 static void build(struct model_layers *m, const struct arch *arch)
 {
     struct layout layout = input_layout(arch);
@@ -31,14 +47,19 @@ static void build(struct model_layers *m, const struct arch *arch)
     }
     for (size_t i = 0; i < arch->num_layers; i += used) {
         const struct arch_layer *from = &arch->layers[i];
-        struct layer l = {.ops = layer_ops_of(from->type), .in = layout, .tensor = from->weight_tensor};
+        const size_t parts = num_parts(from);
         used = 1;
-        if (!l.ops)
-            continue;
-        used = l.ops->build(&l, from, arch->num_layers - i, m->tensors);
-        add(m, l, before);
-        before = l.ops;
-        layout = l.out;
+        for (size_t part = 0; part < parts; part++) {
+            struct layer l = {.ops = layer_ops_of(from->type),
+                              .in = layout,
+                              .tensor = from->weight_tensor,
+                              .place = i,
+                              .part = part};
+            used = l.ops->build(&l, from, arch->num_layers - i, m->tensors);
+            add(m, l, before);
+            before = l.ops;
+            layout = l.out;
+        }
     }
 }
 
@@ -49,7 +70,7 @@ enum err model_layers_init(struct model_layers *m, const struct arch *arch, stru
         return fault_set(
             fault, ERR_INVALID_FIELD, "model",
             "names only tensors; this trainer needs \"input\" and \"layers\" to know what to compute");
-    m->items = calloc(arch->num_layers + 1, sizeof *m->items);
+    m->items = calloc(count_parts(arch), sizeof *m->items);
     m->tensors = calloc(arch->tensors.count + 1, sizeof *m->tensors);
     if (!m->items || !m->tensors) {
         model_layers_release(m);

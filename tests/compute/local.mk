@@ -5,6 +5,7 @@ TESTS += tests/bin/test_ops
 tests_bin_test_ops_SOURCES = tests/compute/test_ops.c \
 	tests/compute/image_ops.c tests/compute/image_ops.h \
 	tests/compute/lstm_ops.c tests/compute/lstm_ops.h \
+	tests/compute/sequence_ops.c tests/compute/sequence_ops.h \
 	tests/compute/op_check.c tests/compute/op_check.h \
 	tests/support/elsewhere.c tests/support/elsewhere.h tests/support/unit.h
 tests_bin_test_ops_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

@@ -7,7 +7,8 @@
 static bool is_label(const struct compute_op *op, int arg)
 {
     return (op->kind == COMPUTE_SOFTMAX_GRADIENT || op->kind == COMPUTE_SOFTMAX_LOSS ||
-            op->kind == COMPUTE_SOFTMAX_STEP) &&
+            op->kind == COMPUTE_SOFTMAX_STEP || op->kind == COMPUTE_SIGMOID_GRADIENT ||
+            op->kind == COMPUTE_SIGMOID_LOSS) &&
            arg == 1;
 }
 
@@ -65,15 +66,29 @@ static bool is_image_padding(const struct compute_op *op, int arg, size_t i)
     return x % g->pixel >= g->channels || x / g->pixel >= g->height * g->width;
 }
 
+static bool is_table(const struct compute_op *op)
+{
+    return op->kind == COMPUTE_GATHER || op->kind == COMPUTE_SCATTER_ADD;
+}
+
 /* The width of an operand that is a matrix, else 0. */
 static size_t matrix_width(const struct compute_op *op, int arg)
 {
     const size_t i = op->inputs, o = op->outputs;
     const size_t widths[COMPUTE_KIND_COUNT][COMPUTE_MAX_ARGS] = {
-        [COMPUTE_DENSE_FORWARD] = {i, i, o, o},        [COMPUTE_DENSE_INPUT_GRADIENT] = {o, i, i},
-        [COMPUTE_DENSE_GRADIENT] = {i, o, i, o},       [COMPUTE_DENSE_UPDATE] = {i, o, i, o, i, o},
-        [COMPUTE_SOFTMAX_GRADIENT] = {o, 0, o},        [COMPUTE_SOFTMAX_LOSS] = {o},
-        [COMPUTE_SOFTMAX_STEP] = {i, 0, i, o, i, o, o}};
+        [COMPUTE_DENSE_FORWARD] = {i, i, o, o},
+        [COMPUTE_DENSE_INPUT_GRADIENT] = {o, i, i},
+        [COMPUTE_DENSE_GRADIENT] = {i, o, i, o},
+        [COMPUTE_DENSE_UPDATE] = {i, o, i, o, i, o},
+        [COMPUTE_SOFTMAX_GRADIENT] = {o, 0, o},
+        [COMPUTE_SOFTMAX_LOSS] = {o},
+        [COMPUTE_SOFTMAX_STEP] = {i, 0, i, o, i, o, o},
+        [COMPUTE_SIGMOID_GRADIENT] = {1, 0, 1},
+        [COMPUTE_SIGMOID_LOSS] = {1}};
+    if (op->kind == COMPUTE_LAST_STEP)
+        return op->lstm->units;
+    if (is_table(op))
+        return arg == 0 ? op->table->steps : op->table->width;
     if (op->kind == COMPUTE_LSTM_FORWARD || op->kind == COMPUTE_LSTM_BACKWARD) {
         const bool is_forward = op->kind == COMPUTE_LSTM_FORWARD;
         return arg == 2 || (is_forward && arg == 1) ? 4 * op->lstm->units : op->lstm->units;
@@ -112,6 +127,10 @@ static void make_operand(const struct compute_op *op, int a, uint64_t key, struc
     for (size_t i = 0; i < n + GUARD; i++) {
         float f = is_out ? 1e6f : (float)(3 * rng_uniform(key, i) - 1.5);
         int32_t label = op->outputs ? (int32_t)(rng_u64(key, i) % op->outputs) : 0;
+        if (op->kind == COMPUTE_SIGMOID_GRADIENT || op->kind == COMPUTE_SIGMOID_LOSS)
+            label = (int32_t)(rng_u64(key, i) % 2);
+        if (a == 0 && is_table(op))
+            f = (float)(rng_u64(key, i) % op->table->vocabulary);
         if (!is_out && i < n && is_padding(op, a, i))
             f = 0;
         if (is_label(op, a))
@@ -206,12 +225,17 @@ static void ck_places(const struct compute_op *op, int arg, const struct operand
     }
 }
 
+static bool is_correct(const struct compute_op *op, int arg)
+{
+    return (op->kind == COMPUTE_SOFTMAX_LOSS || op->kind == COMPUTE_SIGMOID_LOSS) && arg == 4;
+}
+
 static void ck_same(const struct compute_op *op, const struct operands *got, const struct operands *expected)
 {
     for (int a = 0; a < got->count; a++) {
         size_t bytes = got->info[a].bytes;
         ck_assert_mem_eq(got->bytes[a] + bytes, expected->bytes[a] + bytes, 4 * GUARD);
-        if (got->info[a].mode == COMPUTE_IN || (op->kind == COMPUTE_SOFTMAX_LOSS && a == 4)) {
+        if (got->info[a].mode == COMPUTE_IN || is_correct(op, a)) {
             ck_assert_mem_eq(got->bytes[a], expected->bytes[a], bytes);
         } else if (pool_of_bytes(op, a)) {
             ck_places(op, a, got, expected);

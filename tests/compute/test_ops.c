@@ -7,6 +7,7 @@
 #include "common/base/rng.h"
 #include "tests/compute/image_ops.h"
 #include "tests/compute/lstm_ops.h"
+#include "tests/compute/sequence_ops.h"
 #include "tests/support/elsewhere.h"
 
 static struct compute_op make_op(enum compute_kind kind, size_t rows, size_t inputs, size_t outputs)
@@ -35,6 +36,8 @@ static void ck_dense_and_softmax(struct compute *c, struct compute *reference, s
         return;
     ck_op(c, reference, make_op(COMPUTE_SOFTMAX_GRADIENT, rows, 0, outputs));
     ck_op(c, reference, make_op(COMPUTE_SOFTMAX_LOSS, rows, 0, outputs));
+    ck_op(c, reference, make_op(COMPUTE_SIGMOID_GRADIENT, rows, 0, 1));
+    ck_op(c, reference, make_op(COMPUTE_SIGMOID_LOSS, rows, 0, 1));
     struct compute_op step = make_op(COMPUTE_SOFTMAX_STEP, rows, inputs, outputs);
     ck_op(c, reference, step);
     step.mu = 0;
@@ -59,7 +62,8 @@ static void ck_backend_in_part(struct compute *c, size_t part)
     ck_dense_and_softmax(c, reference, 64, 301, 101); /* large enough for BLAS */
     ck_dense_and_softmax(c, reference, 129, 48, 62);
     static const enum compute_kind vectors[] = {
-        COMPUTE_RELU_FORWARD,  COMPUTE_RELU_BACKWARD, COMPUTE_TANH_FORWARD,     COMPUTE_TANH_BACKWARD,
+        COMPUTE_RELU_FORWARD,  COMPUTE_RELU_BACKWARD, COMPUTE_TANH_FORWARD,
+        COMPUTE_TANH_BACKWARD, COMPUTE_DROPOUT,       COMPUTE_PROX_STEP,
         COMPUTE_PROX_GRADIENT, COMPUTE_DOT,           COMPUTE_SQUARED_DISTANCE,
     };
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) {
@@ -68,6 +72,7 @@ static void ck_backend_in_part(struct compute *c, size_t part)
     }
     ck_image_ops(c, reference);
     ck_lstm_ops(c, reference);
+    ck_sequence_ops(c, reference);
     compute_close(reference);
     compute_close(c);
 }

@@ -94,6 +94,8 @@ START_TEST(test_presets_are_layers)
         {"{\"preset\": \"cnn\"}", 10, 8, 832 + 51264 + 1606144 + 5130, 784, 10},
         {"{\"preset\": \"cnn\", \"input\": [3, 32, 32], \"classes\": 62}", 10, 8,
          2432 + 51264 + 4096 * 512 + 512 + 62 * 513, 3072, 62},
+        {"{\"preset\": \"char_lstm\"}", 3, 11, 640 + 400 * 110 + 400 * 202 + 80 * 101, 80, 80},
+        {"{\"preset\": \"sent_lstm\"}", 4, 12, 1024 * 558 + 1024 * 514 + 30 * 257 + 31, 7500, 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arch *a;
@@ -131,7 +133,8 @@ START_TEST(test_shapes_flow)
 }
 END_TEST
 
-#define CONV "{\"type\": \"conv2d\", \"filters\": 2, \"kernel\": 5}"
+#define EMBEDDING "{\"type\": \"embedding\", \"vocabulary\": 5, \"dim\": 2}"
+#define CONV      "{\"type\": \"conv2d\", \"filters\": 2, \"kernel\": 5}"
 
 START_TEST(test_faults_name_the_field)
 {
@@ -195,6 +198,27 @@ START_TEST(test_faults_name_the_field)
          ERR_INVALID_FIELD},
         {"{\"input\": [30000, 30000], \"layers\": [{\"type\": \"conv2d\", \"filters\": 2, \"kernel\": 1}]}",
          "model.layers[0]", ERR_INVALID_FIELD},
+        {"{\"input\": [8], \"layers\": [{\"type\": \"lstm\", \"units\": 3}]}", "model.input",
+         ERR_INVALID_FIELD},
+        {"{\"input\": [8, 2], \"layers\": [" EMBEDDING "]}", "model.input", ERR_INVALID_FIELD},
+        {"{\"input\": [8], \"layers\": [{\"type\": \"relu\"}, " EMBEDDING "]}", "model.layers[1]",
+         ERR_INVALID_FIELD},
+        {"{\"input\": [8], \"layers\": [" EMBEDDING ", {\"type\": \"dense\", \"units\": 3}]}",
+         "model.layers[1]", ERR_INVALID_FIELD},
+        {"{\"input\": [8], \"layers\": [{\"type\": \"dense\", \"units\": 3}, {\"type\": \"lstm\", \"units\": "
+         "3}]}",
+         "model.layers[1]", ERR_INVALID_FIELD},
+        {"{\"input\": [8, 2], \"layers\": [{\"type\": \"lstm\", \"units\": 3, \"output\": \"first\"}]}",
+         "model.layers[0].output", ERR_INVALID_FIELD},
+        {"{\"input\": [8, 2], \"layers\": [{\"type\": \"lstm\", \"units\": 3, \"layers\": 0}]}",
+         "model.layers[0].layers", ERR_INVALID_FIELD},
+        {"{\"input\": [8], \"layers\": [{\"type\": \"dropout\", \"rate\": 1}]}", "model.layers[0].rate",
+         ERR_INVALID_FIELD},
+        {"{\"input\": [8], \"layers\": [{\"type\": \"dense\", \"units\": 2}], \"loss\": "
+         "\"sigmoid_cross_entropy\"}",
+         "model.layers", ERR_INVALID_FIELD},
+        {"{\"preset\": \"sent_lstm\", \"classes\": 2}", "model.classes", ERR_INVALID_FIELD},
+        {"{\"preset\": \"char_lstm\", \"input\": [80, 8]}", "model.input", ERR_INVALID_FIELD},
         {"{\"preset\": \"resnet\"}", "model.preset", ERR_INVALID_FIELD},
         {"{\"preset\": 3}", "model.preset", ERR_INVALID_FIELD},
         {"{\"preset\": \"cnn\", \"classes\": 1}", "model.classes", ERR_INVALID_FIELD},

@@ -20,6 +20,10 @@ enum { ROWS = 5 };
 #define POOL2                "{'type': 'max_pool2d', 'size': 2}, "
 #define CONV(fields)         "{'type': 'conv2d', " fields "}, "
 
+#define LSTM(fields) "{'type': 'lstm', " fields "}, "
+#define EMBEDDING    "{'type': 'embedding', 'vocabulary': 7, 'dim': 3}, "
+#define CHAR_MODEL   MODEL("[5]", EMBEDDING LSTM("'units': 4, 'layers': 2") DENSE3)
+
 #define CONV_MODEL                                                                                           \
     MODEL("[2, 4, 4]", CONV("'filters': 3, 'kernel': 3, 'padding': 'same'") RELU POOL2 FLATTEN DENSE3)
 
@@ -46,6 +50,21 @@ static const struct {
     {"relu first",
      MODEL("[2, 5, 5]", RELU CONV("'filters': 3, 'kernel': 2") RELU POOL2 TANH FLATTEN TANH DENSE3)},
     {"tanh, tanh, relu", MODEL("[7]", "{'type': 'dense', 'units': 5}, " TANH TANH RELU DENSE3)},
+    {"lstm", MODEL("[4, 3]", LSTM("'units': 5") DENSE3)},
+    {"lstm, 2 layers", MODEL("[6, 17]", LSTM("'units': 4, 'layers': 2") RELU DENSE3)},
+    {"embedding, lstm", CHAR_MODEL},
+    {"lstm of all steps",
+     MODEL("[3, 4]", LSTM("'units': 5, 'output': 'all'") TANH LSTM("'units': 3, 'layers': 2, 'output': 'all'")
+                         RELU FLATTEN DENSE3)},
+    {"lstm of one step", MODEL("[1, 4]", LSTM("'units': 18, 'output': 'all'") FLATTEN DENSE3)},
+    {"embedding alone", MODEL("[4]", EMBEDDING FLATTEN TANH DENSE3)},
+    {"sigmoid",
+     "{'input': [3, 2], 'loss': 'sigmoid_cross_entropy', 'layers': [" LSTM(
+         "'units': 4, 'layers': 2") "{'type': 'dense', 'units': 3}, " RELU "{'type': 'dense', 'units': 1}]}"},
+    {"one logit",
+     "{'input': [6], 'loss': 'sigmoid_cross_entropy', 'layers': [{'type': 'dense', 'units': 1}]}"},
+    {"dropout is none in gradients",
+     MODEL("[5]", "{'type': 'dense', 'units': 6}, {'type': 'dropout', 'rate': 0}, " DENSE3)},
 };
 enum { NUM_MODELS = sizeof models / sizeof *models };
 
@@ -85,9 +104,11 @@ static real *copy(const real *from, size_t n)
 static void fill_batch(const struct bed *b)
 {
     const size_t features = (size_t)b->arch->num_features;
+    const bool are_tokens = b->arch->input_shape.kind == SHAPE_TOKENS;
     for (size_t i = 0; i < ROWS * features; i++)
         model_batch_x(b->model)[i / features * model_batch_stride(b->model) + i % features] =
-            (real)rng_normal(11, i);
+            are_tokens ? (real)(rng_u64(11, i) % (uint64_t)b->arch->layers[0].vocabulary)
+                       : (real)rng_normal(11, i);
     for (size_t r = 0; r < ROWS; r++)
         model_batch_labels(b->model)[r] = (int32_t)(rng_u64(12, r) % (uint64_t)b->arch->num_classes);
     ck_assert_int_eq(model_batch_ready(b->model, ROWS), ERR_OK);
@@ -290,6 +311,127 @@ START_TEST(test_the_order_is_pytorchs)
 }
 END_TEST
 
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+/* Two layers of LSTM over an embedding, in PyTorch's order, for units 4 and dim 3. */
+enum { STEPS = 5, DIM = 3, UNITS = 4 };
+
+static const real *lstm_by_hand(const real *w, int inputs, double x[STEPS][UNITS])
+{
+    const real *w_hh = w + 4 * UNITS * inputs, *b_ih = w_hh + 4 * UNITS * UNITS, *b_hh = b_ih + 4 * UNITS;
+    double h[UNITS] = {0}, c[UNITS] = {0}, z[4 * UNITS];
+    for (int t = 0; t < STEPS; t++) {
+        for (int k = 0; k < 4 * UNITS; k++) {
+            z[k] = (double)b_ih[k] + (double)b_hh[k];
+            for (int j = 0; j < inputs; j++)
+                z[k] += (double)w[k * inputs + j] * x[t][j];
+            for (int j = 0; j < UNITS; j++)
+                z[k] += (double)w_hh[k * UNITS + j] * h[j];
+        }
+        for (int u = 0; u < UNITS; u++) {
+            c[u] = sigmoid(z[UNITS + u]) * c[u] + sigmoid(z[u]) * tanh(z[2 * UNITS + u]);
+            h[u] = sigmoid(z[3 * UNITS + u]) * tanh(c[u]);
+            x[t][u] = h[u];
+        }
+    }
+    return b_hh + 4 * UNITS;
+}
+
+START_TEST(test_the_lstm_is_pytorchs)
+{
+    struct bed b = open_bed(CHAR_MODEL, NULL);
+    double expected = 0;
+    for (size_t r = 0; r < ROWS; r++) {
+        const real *tokens = model_batch_x(b.model) + r * model_batch_stride(b.model), *w = b.w + 7 * DIM;
+        double x[STEPS][UNITS] = {{0}}, z[OUT], sum = 0;
+        for (int t = 0; t < STEPS; t++) {
+            for (int j = 0; j < DIM; j++)
+                x[t][j] = (double)b.w[(int)tokens[t] * DIM + j];
+        }
+        w = lstm_by_hand(w, DIM, x);
+        w = lstm_by_hand(w, UNITS, x);
+        for (int o = 0; o < OUT; o++) {
+            z[o] = (double)w[OUT * UNITS + o];
+            for (int u = 0; u < UNITS; u++)
+                z[o] += (double)w[o * UNITS + u] * x[STEPS - 1][u];
+            sum += exp(z[o]);
+        }
+        expected += (log(sum) - z[model_batch_labels(b.model)[r]]) / ROWS;
+    }
+    ck_assert_double_eq_tol(loss_at(&b, b.w), expected, 1e-5);
+    close_bed(&b);
+}
+END_TEST
+
+/* By the stream of job and step, the same in both directions; never in evaluations. */
+START_TEST(test_dropout)
+{
+    static const char with[] =
+        MODEL("[40]", "{'type': 'dense', 'units': 64}, {'type': 'dropout', 'rate': 0.5}, " DENSE3);
+    static const char without[] =
+        MODEL("[40]", "{'type': 'dense', 'units': 64}, {'type': 'dropout', 'rate': 0}, " DENSE3);
+    struct bed a = open_bed(with, NULL), b = open_bed(with, NULL), none = open_bed(without, NULL);
+    const struct sgd sgd = {(real)0.1, 0};
+    real *wa = copy(NULL, a.n), *wb = copy(NULL, a.n);
+    double loss[4], plain = loss_at(&none, none.w);
+    ck_assert_double_eq(loss_at(&a, a.w), plain);
+    model_begin(a.model, 77);
+    model_begin(b.model, 77);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(model_step(a.model, ROWS, &sgd), ERR_OK);
+        ck_assert_int_eq(model_step(b.model, ROWS, &sgd), ERR_OK);
+        ck_assert_int_eq(model_last_loss(a.model, &loss[i]), ERR_OK);
+        (void)loss_at(&a, a.w);
+    }
+    ck_assert_int_eq(model_read(a.model, MODEL_WEIGHTS, wa), ERR_OK);
+    ck_assert_int_eq(model_read(b.model, MODEL_WEIGHTS, wb), ERR_OK);
+    ck_assert_mem_eq(wa, wb, a.n * sizeof *wa);
+    ck_assert_double_gt(fabs(loss[0] - plain), 1e-3);
+    for (int i = 0; i < 2; i++) { /* the first step again, of this job and of another */
+        ck_assert_int_eq(model_write(a.model, MODEL_WEIGHTS, a.w), ERR_OK);
+        model_begin(a.model, i == 0 ? 77 : 78);
+        ck_assert_int_eq(model_step(a.model, ROWS, &sgd), ERR_OK);
+        ck_assert_int_eq(model_last_loss(a.model, &loss[2 + i]), ERR_OK);
+    }
+    ck_assert_double_eq(loss[2], loss[0]);
+    ck_assert_double_gt(fabs(loss[3] - loss[0]), 1e-4);
+    free(wa);
+    free(wb);
+    close_bed(&a);
+    close_bed(&b);
+    close_bed(&none);
+}
+END_TEST
+
+#ifndef FEDLANE_FLOAT64
+/* Every preset, as it is: what is planned is what is taken. */
+START_TEST(test_presets_take_what_they_plan)
+{
+    static const char *const presets[] = {"softmax", "mlp", "cnn", "char_lstm", "sent_lstm"};
+    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {
+        char model[64];
+        (void)snprintf(model, sizeof model, "{'preset': '%s'}", presets[i]);
+        struct arch *arch = parse(model);
+        for (size_t rows = 1; rows <= 64; rows += 63) {
+            struct compute *c = NULL;
+            struct model *m = NULL;
+            struct model_plan plan;
+            ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
+            ck_assert_int_eq(model_plan(arch, c, rows, &plan, NULL), ERR_OK);
+            ck_assert_int_eq(model_new(arch, c, rows, &m, NULL), ERR_OK);
+            ck_assert_uint_eq(compute_bytes_in_use(c), plan.persistent_bytes + plan.ephemeral_bytes);
+            model_free(m);
+            compute_close(c);
+        }
+        arch_free(arch);
+    }
+}
+END_TEST
+#endif
+
 int main(void)
 {
     Suite *suite = suite_create("layers");
@@ -297,11 +439,14 @@ int main(void)
     tcase_add_loop_test(tc, test_parameters_come_back, 0, NUM_MODELS);
     tcase_add_loop_test(tc, test_a_step_is_gradient_and_proximal_step, 0, NUM_MODELS);
     tcase_add_test(tc, test_the_order_is_pytorchs);
+    tcase_add_test(tc, test_the_lstm_is_pytorchs);
+    tcase_add_test(tc, test_dropout);
 #ifdef FEDLANE_FLOAT64
     tcase_add_loop_test(tc, test_gradients_by_central_differences, 0, NUM_MODELS);
 #else
     tcase_add_loop_test(tc, test_backends_agree, 0, NUM_MODELS);
     tcase_add_loop_test(tc, test_the_plan_is_what_is_taken, 0, NUM_MODELS);
+    tcase_add_test(tc, test_presets_take_what_they_plan);
 #endif
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

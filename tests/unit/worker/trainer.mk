@@ -44,6 +44,8 @@ tests_libfedlane_float64_a_SOURCES = \
 	common/compute/reference/image.c \
 	common/compute/reference/lstm.c \
 	common/compute/reference/reference.c \
+	common/compute/reference/sequence.c \
+	common/compute/reference/sigmoid.c \
 	common/compute/reference/softmax.c \
 	common/compute/reference/vector.c \
 	common/data/synthetic.c \
@@ -51,8 +53,11 @@ tests_libfedlane_float64_a_SOURCES = \
 	common/fl/dissimilarity.c \
 	common/nn/conv2d.c \
 	common/nn/dense.c \
+	common/nn/dropout.c \
+	common/nn/embedding.c \
 	common/nn/layer.c \
 	common/nn/loss.c \
+	common/nn/lstm.c \
 	common/nn/max_pool2d.c \
 	common/nn/model.c \
 	common/nn/model_layers.c \
