@@ -24,7 +24,7 @@ enum exit_code { EXIT_STOPPED = 0, EXIT_LOCAL = 1, EXIT_REFUSED = 2, EXIT_USAGE 
 struct options {
     const char *server, *enroll_token_file, *data, *devices, *state_dir, *name, *log_level, *log_format,
         *device, *ca_file, *cert_file, *key_file;
-    int64_t threads, max_request;
+    int64_t threads, memory, max_request;
     double slowdown;
     bool no_label_counts, help, version;
 };
@@ -53,6 +53,10 @@ static const struct option_row rows[] = {
         "(a GPU "
         "that works, else the cpu) (default: cpu)",
         .env = NULL),
+    ROW("memory", OPTION_INT, memory, "BYTES",
+        "train only models that need no more, all threads together; a task whose model needs more fails and "
+        "says what it needs (default: no limit)",
+        .min = 1, .max = 1e15),
     ROW("slowdown", OPTION_DOUBLE, slowdown, "FACTOR",
         "play a machine that is slower by this factor (default: 1)", .min = 1, .max = 1e6),
     ROW("name", OPTION_STRING, name, "NAME", "what the server calls this worker (default: the host's name)",
@@ -174,6 +178,7 @@ struct parts {
 
 static enum err make_parts(const struct options *o, struct parts *p, struct fault *fault)
 {
+    compute_limit_memory((size_t)o->memory);
     enum err e = o->device ? compute_choose(o->device, fault) : ERR_OK;
     if (!e)
         e = state_dir_open(o->state_dir, &p->state, fault);

@@ -107,6 +107,11 @@ enum err trainer_cache_get(struct trainer_cache *c, const char *model, int64_t b
             evict_oldest(c);
         struct trainer_slot fresh = {0};
         enum err e = slot_open(c, model, batch_size, &fresh, out_code, fault);
+        while (e == ERR_NO_MEMORY && c->num_slots > 0) { /* what is only kept for later gives way */
+            slot_release(c->ops, &fresh);
+            evict_oldest(c);
+            e = slot_open(c, model, batch_size, &fresh, out_code, fault);
+        }
         if (e) {
             slot_release(c->ops, &fresh);
             return e;

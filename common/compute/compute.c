@@ -132,13 +132,17 @@ const char *compute_description(const struct compute *c)
 
 enum err compute_alloc(struct compute *c, size_t bytes, struct compute_buffer **out)
 {
-    struct compute_buffer *b = calloc(1, sizeof *b);
-    if (!b)
+    if (!compute_memory_take(bytes))
         return ERR_NO_MEMORY;
-    b->bytes = bytes ? bytes : 1; /* so that a slice of nothing has an address */
-    enum err err = c->backend->alloc(c->state, b);
+    struct compute_buffer *b = calloc(1, sizeof *b);
+    enum err err = b ? ERR_OK : ERR_NO_MEMORY;
+    if (!err) {
+        b->bytes = bytes ? bytes : 1; /* so that a slice of nothing has an address */
+        err = c->backend->alloc(c->state, b);
+    }
     if (err) {
         free(b);
+        compute_memory_give(bytes);
         return err;
     }
     b->bytes = bytes;
@@ -154,6 +158,7 @@ void compute_free(struct compute *c, struct compute_buffer *b)
         return;
     c->bytes_in_use -= b->bytes;
     c->num_buffers--;
+    compute_memory_give(b->bytes);
     c->backend->release(c->state, b);
     free(b);
 }

@@ -59,7 +59,12 @@ const char *compute_name(const struct compute *c);
 const char *compute_description(
     const struct compute *c); /* library, version, kernels: one line for the log */
 
-/* Contents are zero. ERR_NO_MEMORY. */
+/* At most so many bytes in all buffers of the process together; 0, as at the start: no limit. */
+void compute_limit_memory(size_t bytes);
+size_t compute_memory_limit(void);
+size_t compute_memory_left(void); /* SIZE_MAX without a limit */
+
+/* Contents are zero. ERR_NO_MEMORY, also above the limit. */
 enum err compute_alloc(struct compute *c, size_t bytes, struct compute_buffer **out) MUST_CHECK;
 void compute_free(struct compute *c, struct compute_buffer *b); /* NULL is legal */
 size_t compute_bytes_in_use(const struct compute *c);           /* of all buffers, as asked for */

@@ -71,6 +71,10 @@ static inline void *compute_scratch_arg(const struct compute_op *op)
     return op->scratch.buffer->host + op->scratch.offset;
 }
 
+/* Counts what is in buffers against the process's limit; false where it does not fit. */
+bool compute_memory_take(size_t bytes) MUST_CHECK;
+void compute_memory_give(size_t bytes);
+
 /* alloc and release for backends that compute in the CPU's memory; 64-byte aligned. */
 enum err compute_host_alloc(void *state, struct compute_buffer *b) MUST_CHECK;
 void compute_host_release(void *state, struct compute_buffer *b);

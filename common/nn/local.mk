@@ -7,6 +7,7 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/compute_lstm.c common/compute/compute_lstm.h \
 	common/compute/compute_ops.c \
 	common/compute/host_memory.c \
+	common/compute/memory_limit.c \
 	common/compute/opencl/cl_device.c common/compute/opencl/cl_device.h \
 	common/compute/opencl/cl_library.c common/compute/opencl/cl_library.h \
 	common/compute/opencl/opencl.c common/compute/opencl/opencl.h \

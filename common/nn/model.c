@@ -79,6 +79,20 @@ static enum err take_memory(struct model *m)
     return m->staged_x && m->staged_labels ? ERR_OK : ERR_NO_MEMORY;
 }
 
+static void refuse_memory(const struct model *m, struct fault *fault)
+{
+    const size_t limit = compute_memory_limit(), left = compute_memory_left();
+    if (limit > 0 && m->memory.total_bytes > left)
+        (void)fault_set(fault, ERR_NO_MEMORY, NULL,
+                        "the model needs %zu bytes for training with batches of %zu, and %zu are left of the "
+                        "%zu that --memory allows: raise it, or take smaller batches",
+                        m->memory.total_bytes, m->max_rows, left, limit);
+    else
+        (void)fault_set(fault, ERR_NO_MEMORY, NULL,
+                        "out of memory: the model needs %zu bytes for training with batches of %zu",
+                        m->memory.total_bytes, m->max_rows);
+}
+
 enum err model_new(const struct arch *arch, struct compute *compute, size_t max_rows, struct model **out,
                    struct fault *fault)
 {
@@ -94,9 +108,7 @@ enum err model_new(const struct arch *arch, struct compute *compute, size_t max_
     if (!err) {
         err = take_memory(m);
         if (err)
-            (void)fault_set(fault, err, NULL,
-                            "out of memory: the model needs %zu bytes for training with batches of %zu",
-                            m->memory.total_bytes, max_rows);
+            refuse_memory(m, fault);
     }
     if (err) {
         model_free(m);

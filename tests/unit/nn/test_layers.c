@@ -406,6 +406,31 @@ START_TEST(test_dropout)
 }
 END_TEST
 
+/* A model that cannot fit says what it needs and what there is. */
+START_TEST(test_the_memory_limit)
+{
+    struct bed first = open_bed(CONV_MODEL, NULL);
+    struct model_plan plan;
+    struct model *second = NULL;
+    struct fault fault = FAULT_NONE;
+    char needs[32], left[64];
+    ck_assert_int_eq(model_plan(first.arch, first.compute, ROWS, &plan, NULL), ERR_OK);
+    const size_t bytes = plan.persistent_bytes + plan.ephemeral_bytes;
+    compute_limit_memory(2 * bytes - 1);
+    ck_assert_int_eq(model_new(first.arch, first.compute, ROWS, &second, &fault), ERR_NO_MEMORY);
+    (void)snprintf(needs, sizeof needs, "needs %zu bytes", bytes);
+    (void)snprintf(left, sizeof left, "%zu are left of the %zu", bytes - 1, 2 * bytes - 1);
+    ck_assert_msg(strstr(fault.detail, needs) && strstr(fault.detail, left), "%s", fault.detail);
+    compute_limit_memory(2 * bytes);
+    ck_assert_int_eq(model_new(first.arch, first.compute, ROWS, &second, &fault), ERR_OK);
+    ck_assert_uint_eq(compute_memory_left(), 0);
+    model_free(second);
+    ck_assert_uint_eq(compute_memory_left(), bytes);
+    compute_limit_memory(0);
+    close_bed(&first);
+}
+END_TEST
+
 #ifndef FEDLANE_FLOAT64
 /* Every preset, as it is: what is planned is what is taken. */
 START_TEST(test_presets_take_what_they_plan)
@@ -441,6 +466,7 @@ int main(void)
     tcase_add_test(tc, test_the_order_is_pytorchs);
     tcase_add_test(tc, test_the_lstm_is_pytorchs);
     tcase_add_test(tc, test_dropout);
+    tcase_add_test(tc, test_the_memory_limit);
 #ifdef FEDLANE_FLOAT64
     tcase_add_loop_test(tc, test_gradients_by_central_differences, 0, NUM_MODELS);
 #else

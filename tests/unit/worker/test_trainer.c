@@ -294,6 +294,40 @@ START_TEST(test_what_is_refused)
 }
 END_TEST
 
+/* Tokens are looked up in a table, so all of them are looked at before any training. */
+START_TEST(test_tokens_outside_of_the_vocabulary)
+{
+    static const real bad[] = {5, -1, (real)1.5, (real)NAN};
+    static const char text[] =
+        "{\"input\": [3], \"layers\": [{\"type\": \"embedding\", \"vocabulary\": 5, \"dim\": 2}, "
+        "{\"type\": \"lstm\", \"units\": 3}, {\"type\": \"dense\", \"units\": 2}]}";
+    json_t *model = json_loads(text, 0, NULL);
+    struct arch *arch = NULL;
+    ck_assert_int_eq(arch_parse(model, &arch, NULL), ERR_OK);
+    for (size_t i = 0; i <= 4; i++) {
+        real x[4][3] = {{0, 1, 2}, {3, 4, 0}, {1, 1, 1}, {4, 4, 4}};
+        const int32_t y[4] = {0, 1, 0, 1};
+        struct dataset *data = memory_dataset_new(3, 2);
+        struct trainer *t = NULL;
+        struct fault fault = FAULT_NONE;
+        if (i < 4)
+            x[3][1] = bad[i];
+        memory_dataset_add(data, 7, x[0], y, 3, 1);
+        enum err err = trainer_local.open(arch, data, 2, &t, &fault);
+        ck_assert_int_eq(err, i < 4 ? ERR_INVALID_FIELD : ERR_OK);
+        if (i < 4) {
+            ck_assert_str_eq(fault.field, "model.layers[0].vocabulary");
+            ck_assert_ptr_nonnull(strstr(fault.detail, "device 7 "));
+            ck_assert_ptr_nonnull(strstr(fault.detail, "position 1 of test example 0"));
+        }
+        trainer_local.close(t);
+        dataset_free(data);
+    }
+    arch_free(arch);
+    json_decref(model);
+}
+END_TEST
+
 START_TEST(test_a_huge_batch_size_costs_no_memory)
 {
     struct bed b = open_bed(6);
@@ -381,6 +415,7 @@ int main(void)
     tcase_add_test(tc, test_the_loss_is_the_mean_over_examples);
     tcase_add_test(tc, test_what_is_refused);
     tcase_add_test(tc, test_a_huge_batch_size_costs_no_memory);
+    tcase_add_test(tc, test_tokens_outside_of_the_vocabulary);
     tcase_add_test(tc, test_the_reference_agrees);
     tcase_add_test(tc, test_threads_train_alike);
     return unit_run_case("trainer", tc);

@@ -39,6 +39,7 @@ tests_libfedlane_float64_a_SOURCES = \
 	common/compute/compute_lstm.c \
 	common/compute/compute_ops.c \
 	common/compute/host_memory.c \
+	common/compute/memory_limit.c \
 	common/compute/reference/conv.c \
 	common/compute/reference/dense.c \
 	common/compute/reference/image.c \
