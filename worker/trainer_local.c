@@ -7,6 +7,7 @@
 #include "common/fl/proximal.h"
 #include "common/fl/schedule.h"
 #include "common/nn/model.h"
+#include "worker/token_check.h"
 
 /* Evaluations and full gradients go through a split in batches of this size, whatever the training's batch
  * size is: results of large products depend on their number of rows. */
@@ -58,42 +59,14 @@ static enum err check_fit(const struct arch *arch, const struct dataset *data, i
                          "the model takes %lld features, an example of data set \"%.80s\" has %lld",
                          (long long)arch->num_features, dataset_name(data), features);
     if (classes > arch->num_classes)
-        return fault_set(fault, ERR_INVALID_FIELD, "model.layers",
-                         "the model has %lld outputs, data set \"%.80s\" has %lld classes; give the last "
-                         "layer as many units",
-                         (long long)arch->num_classes, dataset_name(data), classes);
+        return fault_set(
+            fault, ERR_INVALID_FIELD, "model.layers",
+            "the model tells %lld classes apart, data set \"%.80s\" has %lld; give the last layer a "
+            "unit for each, with softmax_cross_entropy",
+            (long long)arch->num_classes, dataset_name(data), classes);
     if (batch_size < 1)
         return fault_set(fault, ERR_INVALID_FIELD, "training.batch_size", "must be 1 or more, not %lld",
                          (long long)batch_size);
-    return ERR_OK;
-}
-
-/* A model that reads tokens looks them up in a table: all of them have to be in it. */
-static enum err check_tokens(const struct trainer *t, struct fault *fault)
-{
-    const struct arch *arch = t->arch;
-    const size_t steps = (size_t)arch->num_features, stride = model_batch_stride(t->model);
-    const int64_t vocabulary = arch->layers[0].vocabulary;
-    const real *x = model_batch_x(t->model);
-    for (size_t d = 0; d < dataset_num_devices(t->data); d++) {
-        const struct device_data *device = dataset_device(t->data, d);
-        for (size_t i = 0; i < device->num_train + device->num_test; i++) {
-            bool is_train = i < device->num_train;
-            dataset_gather_apart(t->data, device, is_train ? SPLIT_TRAIN : SPLIT_TEST,
-                                 is_train ? i : i - device->num_train, NULL, 1, model_batch_x(t->model),
-                                 stride, model_batch_labels(t->model));
-            for (size_t k = 0; k < steps; k++) {
-                double token = (double)x[k];
-                if (!(token >= 0 && token < (double)vocabulary && token == floor(token)))
-                    return fault_set(
-                        fault, ERR_INVALID_FIELD, "model.layers[0].vocabulary",
-                        "device %lld of data set \"%.80s\": position %zu of %s example %zu is %g, "
-                        "but the model's tokens are whole numbers from 0 to %lld",
-                        (long long)device->ordinal, dataset_name(t->data), k, is_train ? "train" : "test",
-                        is_train ? i : i - device->num_train, token, (long long)vocabulary - 1);
-            }
-        }
-    }
     return ERR_OK;
 }
 
@@ -122,6 +95,8 @@ static enum err local_open(const struct arch *arch, const struct dataset *data, 
 {
     struct model_plan model = {0};
     enum err err = check_fit(arch, data, batch_size, fault);
+    if (!err)
+        err = token_check(arch, data, fault);
     if (err)
         return err;
     struct trainer *t = calloc(1, sizeof *t);
@@ -139,8 +114,6 @@ static enum err local_open(const struct arch *arch, const struct dataset *data, 
         err = model_plan(arch, t->compute, rows, &model, fault);
     if (!err)
         err = model_new(arch, t->compute, rows, &t->model, fault);
-    if (!err && arch->input_shape.kind == SHAPE_TOKENS)
-        err = check_tokens(t, fault);
     t->plan = (struct trainer_plan){model.persistent_bytes, model.ephemeral_bytes};
     if (!err && take_order(t, most))
         err = fault_set(fault, ERR_NO_MEMORY, NULL, "out of memory for the order of %zu examples", most);

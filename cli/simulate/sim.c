@@ -5,6 +5,7 @@
 #include "common/base/rng.h"
 #include "common/base/str.h"
 #include "common/json/json_spec.h"
+#include "worker/token_check.h"
 
 /* -- time and ids ---------------------------------------------------------------------------------------- */
 
@@ -120,8 +121,12 @@ static enum err check_model(const json_t *spec, const struct dataset *data, stru
                       (long long)arch->num_features, dataset_num_features(data));
     else if (arch->num_classes < dataset_num_classes(data))
         e = fault_set(fault, ERR_INVALID_FIELD, "model.layers",
-                      "the last layer has %lld units, but the data have %d classes: give it as many or more",
+                      "the model tells %lld classes apart, but the data have %d classes: give the last layer "
+                      "a unit for "
+                      "each, with softmax_cross_entropy",
                       (long long)arch->num_classes, dataset_num_classes(data));
+    else
+        e = token_check(arch, data, fault);
     arch_free(arch);
     return e;
 }

@@ -101,11 +101,11 @@ static enum err misfit(struct work *w, const struct device_row *d, const struct 
                          "model.input or the dataset's name",
                          d->name, (long long)d->ordinal, (long long)features, (long long)arch->num_features);
     else if (d->classes > arch->num_classes)
-        *out =
-            arena_printf(w->arena,
-                         "device \"%.60s\" (ordinal %lld) has %lld classes, the model's last layer has %lld "
-                         "units: raise them",
-                         d->name, (long long)d->ordinal, (long long)d->classes, (long long)arch->num_classes);
+        *out = arena_printf(
+            w->arena,
+            "device \"%.60s\" (ordinal %lld) has %lld classes, the model tells %lld apart: give its last "
+            "layer a unit for each",
+            d->name, (long long)d->ordinal, (long long)d->classes, (long long)arch->num_classes);
     json_decref(input);
     return *out ? ERR_OK : ERR_NO_MEMORY;
 }
