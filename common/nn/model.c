@@ -85,7 +85,7 @@ static void refuse_memory(const struct model *m, struct fault *fault)
     if (limit > 0 && m->memory.total_bytes > left)
         (void)fault_set(fault, ERR_NO_MEMORY, NULL,
                         "the model needs %zu bytes for training with batches of %zu, and %zu are left of the "
-                        "%zu that --memory allows: raise it, or take smaller batches",
+                        "%zu that --memory allows: raise it, or make the model smaller",
                         m->memory.total_bytes, m->max_rows, left, limit);
     else
         (void)fault_set(fault, ERR_NO_MEMORY, NULL,
