@@ -32,7 +32,9 @@ test('a choice knows which of its forms a value has', () => {
     assert.equal(optionOf(mu, 0.5), 0);
     assert.equal(optionOf(mu, { dynamic: {} }), 1);
     assert.equal(optionOf(mu, 'nonsense'), 0);
-    assert.equal(optionOf(at('model'), { tensors: [] }), 1);
+    assert.equal(optionOf(at('model'), { layers: [] }), 0);
+    assert.equal(optionOf(at('model'), { preset: 'cnn' }), 1);
+    assert.equal(optionOf(at('model'), { tensors: [] }), 2);
 });
 
 test('odd schemas make a field, never an exception', () => {
