@@ -30,6 +30,7 @@ libfedlane_sqlite_a_SOURCES = \
 	server/store/sqlite/db.c server/store/sqlite/db.h \
 	server/store/sqlite/location.c server/store/sqlite/location.h \
 	server/store/sqlite/migrate.c server/store/sqlite/migrate.h \
+	server/store/sqlite/pace.c server/store/sqlite/pace.h \
 	server/store/sqlite/readers.c server/store/sqlite/readers.h \
 	server/store/sqlite/sql.c server/store/sqlite/sql.h \
 	server/store/sqlite/store.c \

@@ -44,7 +44,7 @@ static enum err prepare_statements(struct sqlite_blobs *b)
 
 enum err blob_file_open(struct sqlite_blobs *b, const char *path, struct fault *fault)
 {
-    enum err e = db_open(path, pragmas, &b->db, fault);
+    enum err e = db_open_at(PACE_AHEAD, path, pragmas, &b->db, fault);
     if (e)
         return e;
     e = migrate(b->db, path, APPLICATION_ID, sql_blob_migrations, sql_blob_migrations_count, fault);

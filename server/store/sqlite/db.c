@@ -104,12 +104,12 @@ static void configure(void)
     (void)sqlite3_config(SQLITE_CONFIG_PAGECACHE, pages, PAGE_SLOT, PAGE_SLOTS);
 }
 
-enum err db_open(const char *path, const char *pragmas, sqlite3 **out, struct fault *fault)
+enum err db_open_at(enum pace pace, const char *path, const char *pragmas, sqlite3 **out, struct fault *fault)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, configure);
     sqlite3 *db = NULL;
-    int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, pace_vfs(pace));
     if (!rc)
         rc = sqlite3_extended_result_codes(db, 1);
     if (!rc)
@@ -128,6 +128,11 @@ enum err db_open(const char *path, const char *pragmas, sqlite3 **out, struct fa
     }
     *out = db;
     return ERR_OK;
+}
+
+enum err db_open(const char *path, const char *pragmas, sqlite3 **out, struct fault *fault)
+{
+    return db_open_at(PACE_NONE, path, pragmas, out, fault);
 }
 
 void db_close(sqlite3 *db)

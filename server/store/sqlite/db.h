@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <stdint.h>
 #include "common/base/err.h"
+#include "server/store/sqlite/pace.h"
 
 /* How long a statement waits for another connection's lock. */
 #define DB_BUSY_MS 10000
@@ -17,6 +18,9 @@ enum err db_error(sqlite3 *db, int rc, const char *doing) MUST_CHECK;
 /* Opens the file (it must exist, it may be empty) and runs the pragmas, statements separated by semicolons.
  * The fault says what is wrong with the file at `path`. */
 enum err db_open(const char *path, const char *pragmas, sqlite3 **out, struct fault *fault) MUST_CHECK;
+/* The same for a connection that writes as pace.h says. */
+enum err db_open_at(enum pace pace, const char *path, const char *pragmas, sqlite3 **out,
+                    struct fault *fault) MUST_CHECK;
 void db_close(sqlite3 *db); /* NULL is legal */
 
 enum err db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out) MUST_CHECK;
