@@ -25,6 +25,7 @@ libfedlane_sqlite_a_SOURCES = \
 	server/store/sqlite/blob_put.c \
 	server/store/sqlite/blob_state.c \
 	server/store/sqlite/blobs.c server/store/sqlite/blobs.h \
+	server/store/sqlite/checkpointer.c server/store/sqlite/checkpointer.h \
 	server/store/sqlite/copy.c server/store/sqlite/copy.h \
 	server/store/sqlite/conn.c server/store/sqlite/conn.h \
 	server/store/sqlite/db.c server/store/sqlite/db.h \

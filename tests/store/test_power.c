@@ -3,6 +3,7 @@
  */
 #include <sqlite3.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "common/base/file.h"
@@ -41,6 +42,7 @@ struct session {
     struct blobs *blobs;
     int pipe;
     bool has_large;
+    bool has_log;    /* one that is long enough to be copied into the database while more is written */
     bool rows_first; /* as it should not be: what the metadata name is committed after them */
 };
 
@@ -98,6 +100,27 @@ static void drop(const struct session *s, int64_t seq, int64_t blob_id)
     require(s->blobs->ops->remove(s->blobs, blob_id) == ERR_OK, 17);
 }
 
+#define LONG_TEXT ((size_t)512 * 1024)
+#define NUM_LONG  36 /* 18 MiB of log */
+
+static enum err put_long(struct store_txn *txn, void *arg)
+{
+    struct idempotency_row row;
+    record_init(RECORD_IDEMPOTENCY, &row);
+    row.id = "one";
+    row.reply = arg;
+    return store_put(txn, RECORD_IDEMPOTENCY, &row);
+}
+
+static void lengthen_log(const struct session *s)
+{
+    static char text[LONG_TEXT];
+    for (int i = 0; i < NUM_LONG; i++) {
+        memset(text, 'a' + i % 26, sizeof text - 1);
+        require(store_write_wait(s->store, put_long, text) == ERR_OK, 18);
+    }
+}
+
 static void end(struct session *s)
 {
     s->store->ops->close(s->store);
@@ -112,6 +135,8 @@ static _Noreturn void child(const char *dir, struct session s, int64_t first, co
     begin(&s, dir);
     if (s.has_large)
         (void)add(&s, LARGE);
+    if (s.has_log)
+        lengthen_log(&s);
     for (int64_t i = 0; i < 4; i++)
         ids[i] = add(&s, first + i);
     drop(&s, first + 1, ids[1]);
@@ -272,6 +297,19 @@ START_TEST(a_large_body_survives_cuts)
 }
 END_TEST
 
+/* The thread that copies the log and the writer go on at once, each time a little differently. */
+START_TEST(a_log_that_is_copied_survives_cuts)
+{
+    struct power_plan plan = {.cut_at = 8300};
+    while (one_cut(new_dir(), (struct session){.has_log = true}, &plan)) {
+        plan.cut_at += (unit_is_full() ? 7 : 97) * FAULT_STRIDE;
+        plan.survives = (uint64_t)plan.cut_at % 2;
+    }
+    ck_assert_int_gt(plan.cut_at, 9500);
+    remove_dir(made);
+}
+END_TEST
+
 /* As it makes its databases, too: what is there then is begun anew, or gone on with. */
 START_TEST(the_first_start_survives_cuts)
 {
@@ -339,6 +377,7 @@ int main(void)
     const TTest *const tests[] = {what_was_acknowledged_survives_every_cut,
                                   the_first_start_survives_cuts,
                                   a_large_body_survives_cuts,
+                                  a_log_that_is_copied_survives_cuts,
                                   what_was_acknowledged_survives_cut_upon_cut,
                                   a_disk_that_lies_about_syncs_is_found_out,
                                   rows_that_are_committed_before_their_blobs_are_found_out};

@@ -10,7 +10,7 @@
 
 #define APPLICATION_ID 0x464c6d64 /* "FLmd": tells a Fedlane database from others */
 
-/* The writer copies the log into the database itself, so SQLite's own checkpoint is off. */
+/* The checkpointer copies the log into the database, so SQLite's own checkpoint is off. */
 static const char pragmas[] = "PRAGMA journal_mode = WAL;"
                               "PRAGMA synchronous = FULL;"
                               "PRAGMA foreign_keys = ON;"
@@ -26,6 +26,7 @@ struct sqlite_store {
     int lock;
     struct writer *writer;
     struct readers readers;
+    struct checkpointer checkpointer;
 };
 
 static struct sqlite_store *store_of(struct store *s)
@@ -72,6 +73,7 @@ static void sqlite_close(struct store *base)
 {
     struct sqlite_store *s = store_of(base);
     writer_stop(s->writer);
+    checkpointer_stop(&s->checkpointer);
     readers_release(&s->readers);
     writer_free(s->writer);
     location_release(s->lock);
@@ -181,8 +183,15 @@ static enum err start(struct sqlite_store *s, struct fault *fault)
         conn_free(conn);
         return fault_set(fault, e, NULL, "no memory to open %s", s->path);
     }
-    e = writer_new(&s->base, conn, &s->readers, &s->writer);
+    e = checkpointer_start(&s->checkpointer, s->path, &s->readers, fault);
     if (e) {
+        readers_release(&s->readers);
+        conn_free(conn);
+        return e;
+    }
+    e = writer_new(&s->base, conn, &s->readers, &s->checkpointer, &s->writer);
+    if (e) {
+        checkpointer_stop(&s->checkpointer);
         readers_release(&s->readers);
         return fault_set(fault, e, NULL, "cannot start the writer of %s", s->path);
     }

@@ -4,9 +4,6 @@
 #include "common/base/limits.h"
 #include "common/base/log.h"
 
-/* Pages in the write-ahead log after which it is copied into the database: 16 MiB. */
-#define CHECKPOINT_PAGES 4096
-
 struct operation {
     struct operation *next;
     store_fn fn;
@@ -20,10 +17,11 @@ struct writer {
     struct store *store;
     struct conn *conn;
     struct readers *readers;
+    struct checkpointer *checkpointer;
     sqlite3_stmt *begin, *commit, *savepoint, *release, *rollback_to;
     struct topics topics;
-    int wal_pages, copied_pages; /* of the log: in it, and in it when it was last copied */
-    bool is_short_of_space;      /* the disk was full, and the log has not been emptied since */
+    int log_pages;          /* in the write-ahead log */
+    bool is_short_of_space; /* the disk was full, and the log has not been emptied since */
     pthread_t thread;
 
     pthread_mutex_t mutex; /* over all that follows */
@@ -151,35 +149,13 @@ static void finish_batch(struct writer *w, struct operation *batch, enum err los
     }
 }
 
-/* After the answers, so that none waits for it. It waits for no reader: the transaction of one that nobody
- * uses would stay open until the writer comes to its next batch. What it cannot copy now stays in the log for
- * the next time. */
-static bool checkpoint(struct writer *w, int mode)
-{
-    w->copied_pages = w->wal_pages;
-    (void)sqlite3_busy_timeout(w->conn->db, 0);
-    int rc = sqlite3_wal_checkpoint_v2(w->conn->db, NULL, mode, NULL, NULL);
-    (void)sqlite3_busy_timeout(w->conn->db, DB_BUSY_MS);
-    if (rc != SQLITE_OK && rc != SQLITE_BUSY && rc != SQLITE_FULL)
-        log_warning("store", "copying the write-ahead log into the database: %s",
-                    sqlite3_errmsg(w->conn->db));
-    return rc == SQLITE_OK;
-}
-
-/* The same while there are readers: only those that read just now are in its way. */
-static bool copy_log(struct writer *w, int mode)
-{
-    readers_let_go(w->readers);
-    return checkpoint(w, mode);
-}
-
 /* The log can be far larger than what its pages come to in the database. Once the disk was full, its space is
  * given back at the first chance, or the log itself would fill what little is freed. */
 static void give_back_space(struct writer *w, enum err lost)
 {
     if (lost == ERR_STORAGE_FULL)
         w->is_short_of_space = true;
-    if (w->is_short_of_space && copy_log(w, SQLITE_CHECKPOINT_TRUNCATE))
+    if (w->is_short_of_space && checkpointer_empty_log(w->checkpointer, w->conn->db))
         w->is_short_of_space = false;
 }
 
@@ -187,11 +163,7 @@ static int note_wal(void *ctx, sqlite3 *db, const char *name, int pages)
 {
     (void)db;
     (void)name;
-    struct writer *w = ctx;
-    /* Fewer than before: it began anew. While readers hold it back, it goes on growing. */
-    if (pages < w->copied_pages)
-        w->copied_pages = 0;
-    w->wal_pages = pages;
+    ((struct writer *)ctx)->log_pages = pages;
     return SQLITE_OK;
 }
 
@@ -202,8 +174,7 @@ static void *run(void *arg)
     while ((batch = take_batch(w))) {
         enum err lost = run_batch(w, batch);
         finish_batch(w, batch, lost);
-        if (w->wal_pages - w->copied_pages >= CHECKPOINT_PAGES)
-            (void)copy_log(w, SQLITE_CHECKPOINT_PASSIVE);
+        checkpointer_tend(w->checkpointer, w->conn->db, w->log_pages); /* no answer waits for it */
         give_back_space(w, lost);
     }
     return NULL;
@@ -223,7 +194,8 @@ static enum err prepare_statements(struct writer *w)
     return e;
 }
 
-enum err writer_new(struct store *store, struct conn *conn, struct readers *readers, struct writer **out)
+enum err writer_new(struct store *store, struct conn *conn, struct readers *readers,
+                    struct checkpointer *checkpointer, struct writer **out)
 {
     struct writer *w = calloc(1, sizeof *w);
     if (!w) {
@@ -233,6 +205,7 @@ enum err writer_new(struct store *store, struct conn *conn, struct readers *read
     w->store = store;
     w->conn = conn;
     w->readers = readers;
+    w->checkpointer = checkpointer;
     w->last = &w->first;
     topics_init(&w->topics);
     (void)sqlite3_wal_hook(conn->db, note_wal, w);
@@ -312,7 +285,7 @@ void writer_stop(struct writer *w)
 
 void writer_free(struct writer *w)
 {
-    (void)checkpoint(w, SQLITE_CHECKPOINT_TRUNCATE);
+    (void)checkpoint(w->conn->db, SQLITE_CHECKPOINT_TRUNCATE);
     conn_free(w->conn);
     topics_release(&w->topics);
     (void)pthread_cond_destroy(&w->wakeup);

@@ -3,15 +3,16 @@
 #ifndef FEDLANE_STORE_SQLITE_WRITER_H
 #define FEDLANE_STORE_SQLITE_WRITER_H
 
+#include "server/store/sqlite/checkpointer.h"
 #include "server/store/sqlite/conn.h"
 #include "server/store/sqlite/readers.h"
 
 struct writer;
 
 /* The connection moves to the writer, which closes it; on an error too. `store` is what functions see. The
- * readers outlive the writer's thread. */
+ * readers and the checkpointer outlive the writer's thread. */
 enum err writer_new(struct store *store, struct conn *conn, struct readers *readers,
-                    struct writer **out) MUST_CHECK;
+                    struct checkpointer *checkpointer, struct writer **out) MUST_CHECK;
 /* As in store.h. */
 enum err writer_queue(struct writer *w, store_fn fn, void *arg, store_done_fn done,
                       void *done_ctx) MUST_CHECK;
