@@ -152,6 +152,29 @@ size_t utf8_sequence(const char *s, size_t n)
     return is_overlong || is_surrogate || is_above_last ? 0 : len;
 }
 
+uint32_t utf8_decode(const char *s, size_t len)
+{
+    static const unsigned char value_bits[UTF8_MOST + 1] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t character = (unsigned char)s[0] & value_bits[len];
+    for (size_t i = 1; i < len; i++)
+        character = character << 6 | ((unsigned char)s[i] & 0x3f);
+    return character;
+}
+
+size_t utf8_encode(uint32_t character, char out[UTF8_MOST])
+{
+    if (character < 0x80) {
+        out[0] = (char)character;
+        return 1;
+    }
+    const int more = character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
+    static const unsigned char lead[UTF8_MOST] = {0, 0xc0, 0xe0, 0xf0};
+    out[0] = (char)(lead[more] | character >> 6 * more);
+    for (int i = 1; i <= more; i++)
+        out[i] = (char)(0x80 | (character >> 6 * (more - i) & 0x3f));
+    return (size_t)more + 1;
+}
+
 bool utf8_is_valid(const char *s, size_t n)
 {
     for (size_t i = 0; i < n;) {

@@ -21,6 +21,11 @@ enum err hex_decode(const char *hex, uint8_t *out, size_t n) MUST_CHECK;
 bool utf8_is_valid(const char *s, size_t n);
 /* Bytes of the UTF-8 sequence that s (n bytes) starts with, 1..4; 0 when it starts with none. */
 size_t utf8_sequence(const char *s, size_t n);
+#define UTF8_MOST 4 /* bytes of a character */
+/* The character that s begins with, which utf8_sequence says is len bytes long. */
+uint32_t utf8_decode(const char *s, size_t len);
+/* The bytes of a character below 0x110000 that is no surrogate; how many they are. */
+size_t utf8_encode(uint32_t character, char out[UTF8_MOST]);
 /* What quotes a client can hold a token that stands there by mistake, whole or cut: leaves "fl_..." of it. */
 void str_hide_tokens(char *text);
 /* How many letters to insert, drop or change to get from a to b; 64 for different words of 64 bytes or more.

@@ -49,6 +49,12 @@ enum err classes_parse(const json_t *value, struct classes *out, struct fault *f
     return ERR_OK;
 }
 
+void classes_of_sentiment(struct classes *c)
+{
+    c->is_sentiment = c->num_given == 0;
+    c->num_given = c->is_sentiment ? 2 : c->num_given;
+}
+
 void classes_release(struct classes *c)
 {
     name_table_release(&c->names);
@@ -66,8 +72,14 @@ static enum err refuse(char *out_why, size_t room, const char *fmt, ...)
 
 enum err class_of_number(struct classes *c, int64_t label, int32_t *out, char *out_why, size_t room)
 {
+    if (c->is_sentiment && label == 4)
+        label = 1;
     if (label < 0)
         return refuse(out_why, room, "label %lld; labels count from 0", (long long)label);
+    if (c->is_sentiment && label > 1)
+        return refuse(out_why, room,
+                      "label %lld; without data.classes a text is labelled 0, or 1 or 4, which are the same",
+                      (long long)label);
     if (c->num_given && label >= c->num_given)
         return refuse(out_why, room, "label %lld, but data.classes allows only 0 to %lld", (long long)label,
                       (long long)c->num_given - 1);

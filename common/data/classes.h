@@ -12,6 +12,7 @@
 
 struct classes {
     int64_t num_given;       /* 0: as many as the labels say */
+    bool is_sentiment;       /* 0 and 1, and 4 is 1, as tweets are labelled in Sentiment140 */
     bool is_named;           /* the field has a list of names, so labels are these texts */
     struct name_table names; /* of the field, or the texts that came, in their order */
     int64_t most;            /* largest label so far, -1 at first */
@@ -21,6 +22,8 @@ struct classes {
 /* The field "data.classes": NULL, how many classes there are (1..CLASSES_MAX), or a list of their names. */
 enum err classes_parse(const json_t *value, struct classes *out, struct fault *fault) MUST_CHECK;
 void classes_release(struct classes *c);
+/* Where the field says nothing: a label is negative, 0, or positive, 1 or 4. */
+void classes_of_sentiment(struct classes *c);
 
 /* A label as a class. In a text's case the first label decides whether labels are numbers or texts, unless
  * the classes are named. When the label is refused, *out_why (of `room` bytes) says what is wrong with it,

@@ -16,7 +16,7 @@ void collector_release(struct collector *c)
 
 static size_t value_bytes(const struct collector *c)
 {
-    return c->are_bytes ? sizeof(uint8_t) : sizeof(float);
+    return c->are_texts ? 0 : c->are_bytes ? sizeof(uint8_t) : sizeof(float);
 }
 
 static bool resize(void **array, size_t count, size_t size)
@@ -32,7 +32,7 @@ static bool resize_all(struct collector *c, size_t rows)
 {
     void *values = c->are_bytes ? (void *)c->pool.bytes : (void *)c->pool.values;
     void *labels = c->pool.labels, *owners = c->owners;
-    const bool is_done = resize(&values, rows * c->pool.num_features, value_bytes(c)) &&
+    const bool is_done = (c->are_texts || resize(&values, rows * c->pool.num_features, value_bytes(c))) &&
                          resize(&labels, rows, sizeof *c->pool.labels) &&
                          resize(&owners, rows, sizeof *c->owners);
     if (c->are_bytes)

@@ -17,6 +17,7 @@ struct collector {
     uint32_t *owners;  /* [num_rows]: 2 * device + (1 for a test row) */
     size_t room;       /* rows that the arrays can take */
     bool are_bytes;    /* decided by whoever sets num_features */
+    bool are_texts;    /* likewise: the pool gets its text from elsewhere, and only labels are kept here */
     struct name_table devices;
 };
 

@@ -20,7 +20,7 @@ static enum err read_files(struct table *t, size_t device)
     return err;
 }
 
-static enum err read_table(struct table *t, uint64_t seed)
+enum err table_read_csv(struct table *t, uint64_t seed)
 {
     const bool by_column = t->fields.csv.device != NULL;
     if (by_column && t->fields.partition)
@@ -44,5 +44,5 @@ static enum err read_table(struct table *t, uint64_t seed)
 
 enum err source_csv(const json_t *data, uint64_t seed, struct loaded *out, struct fault *fault)
 {
-    return table_load(data, fields, sizeof fields / sizeof *fields, read_table, seed, out, fault);
+    return table_load(data, fields, sizeof fields / sizeof *fields, table_read_csv, seed, out, fault);
 }

@@ -9,7 +9,7 @@
 #include "common/data/decimal.h"
 #include "common/data/path.h"
 
-enum role { ROLE_LABEL = -1, ROLE_DEVICE = -2, ROLE_IGNORED = -3 };
+enum role { ROLE_LABEL = -1, ROLE_DEVICE = -2, ROLE_IGNORED = -3, ROLE_TEXT = -4 };
 
 #define COLUMNS_MAX 1000000
 
@@ -24,6 +24,9 @@ enum err csv_layout_init(const struct csv_fields *fields, struct csv_layout *out
                          "must be one character between cells, such as \",\", \";\" or \"\\t\"");
     if (str_eq(fields->label, fields->device))
         return fault_set(fault, ERR_INVALID_FIELD, "data.device", "is the column of the labels");
+    if (fields->text && (str_eq(fields->text, fields->label) || str_eq(fields->text, fields->device)))
+        return fault_set(fault, ERR_INVALID_FIELD, "data.text",
+                         "is the column of the labels or of the devices");
     for (size_t i = 0; i < json_array_size(fields->features); i++)
         if (!json_is_string(json_array_get(fields->features, i)))
             return fault_set(fault, ERR_INVALID_FIELD, "data.features", "must be a list of names of columns");
@@ -115,6 +118,12 @@ static enum err give_roles(const struct csv_reader *r, struct csv_layout *l, str
         err = find_column(r, l, l->fields->device, "data.device", &column, fault);
         if (err == ERR_OK)
             l->roles[column] = ROLE_DEVICE;
+    }
+    if (err == ERR_OK && l->fields->text) {
+        err = find_column(r, l, l->fields->text, "data.text", &column, fault);
+        if (err == ERR_OK)
+            l->roles[column] = ROLE_TEXT;
+        return err;
     }
     if (err == ERR_OK)
         err = l->fields->features ? choose_features(r, l, fault) : all_features(r, l, fault);
@@ -232,6 +241,14 @@ static enum err take_label(struct reading *t, const char *column, const struct c
     return err == ERR_OK ? err : fault_set(t->fault, err, "data.classes", "no memory for the labels");
 }
 
+static enum err take_text(struct reading *t, const char *column, const struct csv_cell *cell)
+{
+    const enum err err = words_add(t->layout->fields->words, cell->text, cell->len, "data.path", t->fault);
+    if (err == ERR_BAD_FILE)
+        return csv_fault(&t->reader, column, t->fault, "a text that is no UTF-8; save the file as UTF-8");
+    return err;
+}
+
 static enum err take_device(struct reading *t, const char *column, const struct csv_cell *cell)
 {
     const int shown = cell->len < 60 ? (int)cell->len : 60;
@@ -258,6 +275,8 @@ static enum err take_cell(struct reading *t, size_t column, struct csv_cell *cel
         return ERR_OK;
     if (role == ROLE_DEVICE)
         return take_device(t, name, cell);
+    if (role == ROLE_TEXT)
+        return take_text(t, name, cell);
     trim(cell);
     if (role == ROLE_LABEL)
         return take_label(t, name, cell, y);
@@ -273,7 +292,7 @@ static enum err read_row(struct reading *t)
     enum err err = collector_reserve(c, 1, t->fault);
     if (err != ERR_OK)
         return err;
-    float *x = c->pool.values + c->pool.num_rows * c->pool.num_features;
+    float *x = c->are_texts ? NULL : c->pool.values + c->pool.num_rows * c->pool.num_features;
     int32_t *y = c->pool.labels + c->pool.num_rows;
     for (size_t i = 0; i < columns; i++) {
         err = csv_next(&t->reader, &cell, t->fault);

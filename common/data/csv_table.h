@@ -5,12 +5,15 @@
 #include <jansson.h>
 #include "common/data/classes.h"
 #include "common/data/collector.h"
+#include "common/data/words.h"
 #include "common/json/json_spec.h"
 
 /* The fields of CSV files that sources share. */
 struct csv_fields {
     const char *label, *device, *delimiter; /* device NULL: no column names owners */
+    const char *text;                       /* the column of texts; NULL: features are numbers */
     json_t *features;                       /* NULL: all columns but label and device */
+    struct words *words;                    /* what takes the texts; borrowed; none of the fields */
 };
 
 /* Columns: the same in all files of a source. */

@@ -16,9 +16,11 @@ static const struct {
     {"directory", source_directory},
     {"leaf", source_leaf},
     {"npy", source_npy},
+    {"text", source_text},
+    {"sentiment", source_sentiment},
 };
 
-#define SOURCE_NAMES "synthetic, fashion_mnist, idx, csv, directory, leaf and npy"
+#define SOURCE_NAMES "synthetic, fashion_mnist, idx, csv, directory, leaf, npy, text and sentiment"
 
 static enum err find_source(const json_t *data, size_t *out_index, struct fault *fault)
 {
@@ -53,6 +55,7 @@ void loaded_release(struct loaded *l)
         free(l->names[k]);
     free(l->names);
     free(l->num_train);
+    free(l->vocabulary);
     pool_release(&l->pool);
     shares_release(&l->shares);
     *l = (struct loaded){0};
@@ -167,8 +170,22 @@ const char *dataset_name(const struct dataset *d)
 
 int dataset_input(const struct dataset *d, int64_t out_shape[LIMIT_TENSOR_DIMS])
 {
-    out_shape[0] = (int64_t)d->loaded.pool.num_features;
-    return 1;
+    const struct pool *pool = &d->loaded.pool;
+    const bool has_vectors = pool->text.vectors != NULL;
+    out_shape[0] = (int64_t)(has_vectors ? pool->text.steps : pool->num_features);
+    if (has_vectors)
+        out_shape[1] = (int64_t)pool->text.width;
+    return has_vectors ? 2 : 1;
+}
+
+size_t dataset_num_tokens(const struct dataset *d)
+{
+    return d->loaded.num_tokens;
+}
+
+const char *dataset_vocabulary(const struct dataset *d)
+{
+    return d->loaded.vocabulary;
 }
 
 size_t dataset_num_features(const struct dataset *d)
@@ -230,7 +247,7 @@ void dataset_gather_apart(const struct dataset *d, const struct device_data *dev
         }
         const uint32_t row = row_at(device, rows, count, indices ? indices[i] : first + i);
         pool_read(pool, row, out_x + i * stride);
-        out_y[i] = pool->labels[row];
+        out_y[i] = pool_label(pool, row);
     }
 }
 
@@ -247,5 +264,5 @@ void dataset_label_counts(const struct dataset *d, const struct device_data *dev
     const uint32_t *rows = split_rows(device, split, &count);
     memset(out, 0, (size_t)d->loaded.pool.num_classes * sizeof *out);
     for (size_t i = 0; i < count; i++)
-        out[d->loaded.pool.labels[rows[i]]]++;
+        out[pool_label(&d->loaded.pool, rows[i])]++;
 }

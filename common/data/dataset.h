@@ -29,8 +29,13 @@ enum err dataset_load(const json_t *data, uint64_t default_seed, struct dataset 
 void dataset_free(struct dataset *d);
 
 const char *dataset_name(const struct dataset *d); /* its "name", by default its source */
-/* Shape of one example, e.g. {60} or {784}; the product is dataset_num_features. */
+/* Shape of one example, e.g. {60} or {784}, {80} tokens, or {25, 300}: 25 word vectors of 300 numbers; the
+ * product is dataset_num_features. */
 int dataset_input(const struct dataset *d, int64_t out_shape[LIMIT_TENSOR_DIMS]);
+/* Where features are tokens, whole numbers from 0 to this - 1; 0 where they are no tokens. */
+size_t dataset_num_tokens(const struct dataset *d);
+/* The characters that the tokens are, in their order, as UTF-8; NULL where features are no tokens. */
+const char *dataset_vocabulary(const struct dataset *d);
 size_t dataset_num_features(const struct dataset *d);
 int dataset_num_classes(const struct dataset *d);
 size_t dataset_num_devices(const struct dataset *d);

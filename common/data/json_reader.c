@@ -204,20 +204,6 @@ static bool take_hex(const char *s, uint32_t *out)
     return true;
 }
 
-static size_t put_utf8(char *out, uint32_t code)
-{
-    if (code < 0x80) {
-        out[0] = (char)code;
-        return 1;
-    }
-    const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-    static const unsigned char lead[] = {0, 0xc0, 0xe0, 0xf0};
-    out[0] = (char)(lead[more] | code >> 6 * more);
-    for (int i = 1; i <= more; i++)
-        out[i] = (char)(0x80 | (code >> 6 * (more - i) & 0x3f));
-    return (size_t)more + 1;
-}
-
 /* \uXXXX, `at` behind the u; a pair of surrogates is one character. */
 static enum err take_unicode(struct json_reader *r, size_t *start, char *to, size_t *out_n,
                              struct fault *fault)
@@ -241,7 +227,7 @@ static enum err take_unicode(struct json_reader *r, size_t *start, char *to, siz
     }
     if (!is_good)
         return text_fault(f, r->offset, fault, "a text with an escape \\u that is no character");
-    *out_n = put_utf8(f->block + *start + to_offset, code);
+    *out_n = utf8_encode(code, f->block + *start + to_offset);
     return ERR_OK;
 }
 

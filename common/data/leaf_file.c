@@ -1,4 +1,4 @@
-#include "common/data/leaf_file.h"
+#include "common/data/leaf_reading.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,46 +6,26 @@
 #include <string.h>
 #include "common/base/str.h"
 #include "common/data/decimal.h"
-#include "common/data/json_reader.h"
 #include "common/data/path.h"
-
-#define FEATURES_MAX ((size_t)1 << 28)
-
-struct reading {
-    struct leaf *leaf;
-    struct collector *rows;
-    struct json_reader json;
-    enum data_split split;
-    struct name_table listed; /* "users" */
-    int64_t *counts;          /* "num_samples" */
-    size_t num_counts, counts_room;
-    size_t num_users; /* in "user_data" */
-    bool has_users, has_counts, has_data;
-    /* The user that is being read. */
-    size_t device, num_x, num_y;
-    int32_t *y;
-    size_t y_room;
-    float *first; /* the very first example, whose length nobody knows */
-    size_t first_len, first_room;
-    struct fault *fault;
-};
 
 void leaf_release(struct leaf *l)
 {
     free(l->users);
     free(l->order);
+    token_list_release(&l->tokens);
+    vocabulary_release(&l->vocabulary);
 }
 
 /* -- helpers --------------------------------------------------------------------------------------------- */
 
-static enum err no_memory(struct reading *t)
+enum err leaf_no_memory(struct leaf_reading *t)
 {
     return fault_set(t->fault, ERR_NO_MEMORY, "data.path", "no memory to read %s",
                      path_shown(t->json.file.path));
 }
 
 /* Room for one more element behind `count`. */
-static bool grow(void **array, size_t count, size_t *room, size_t size)
+bool leaf_grow(void **array, size_t count, size_t *room, size_t size)
 {
     if (count < *room)
         return true;
@@ -58,13 +38,12 @@ static bool grow(void **array, size_t count, size_t *room, size_t size)
     return true;
 }
 
-static const char *user_name(const struct reading *t)
+const char *leaf_user(const struct leaf_reading *t)
 {
     return t->rows->devices.names[t->device];
 }
 
-static enum err at_token(struct reading *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static enum err at_token(struct reading *t, const char *fmt, ...)
+enum err leaf_fault(struct leaf_reading *t, const char *fmt, ...)
 {
     char text[256];
     va_list ap;
@@ -74,8 +53,8 @@ static enum err at_token(struct reading *t, const char *fmt, ...)
     return text_fault(&t->json.file, t->json.offset, t->fault, "%s", text);
 }
 
-static enum err of_user(struct reading *t, const char *user, const char *fmt, ...) PRINTF_LIKE(3, 4);
-static enum err of_user(struct reading *t, const char *user, const char *fmt, ...)
+static enum err of_user(struct leaf_reading *t, const char *user, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static enum err of_user(struct leaf_reading *t, const char *user, const char *fmt, ...)
 {
     char text[256];
     va_list ap;
@@ -86,41 +65,41 @@ static enum err of_user(struct reading *t, const char *user, const char *fmt, ..
                      path_shown(t->json.file.path), user, text);
 }
 
-static enum err must_open(struct reading *t, enum json_token token, const char *what)
+enum err leaf_open(struct leaf_reading *t, enum json_token token, const char *what)
 {
     const enum err err = json_next(&t->json, t->fault);
     if (err == ERR_OK && t->json.token != token)
-        return at_token(t, "%s must be %s, not %s", what, json_token_name(token),
-                        json_token_name(t->json.token));
+        return leaf_fault(t, "%s must be %s, not %s", what, json_token_name(token),
+                          json_token_name(t->json.token));
     return err;
 }
 
 /* -- the lists ------------------------------------------------------------------------------------------- */
 
-static enum err read_users(struct reading *t)
+static enum err read_users(struct leaf_reading *t)
 {
-    enum err err = must_open(t, JSON_TOKEN_ARRAY, "users");
+    enum err err = leaf_open(t, JSON_TOKEN_ARRAY, "users");
     while (err == ERR_OK) {
         size_t number;
         err = json_next(&t->json, t->fault);
         if (err != ERR_OK || t->json.token == JSON_TOKEN_ARRAY_END)
             break;
         if (t->json.token != JSON_TOKEN_TEXT || !source_name_is_good(t->json.text, t->json.len))
-            return at_token(t, "a user's name must be a text of 1 to %d bytes in one line", LIMIT_NAME);
+            return leaf_fault(t, "a user's name must be a text of 1 to %d bytes in one line", LIMIT_NAME);
         const size_t before = t->listed.count;
         if (name_put(&t->listed, t->json.text, t->json.len, &number) != ERR_OK)
-            return no_memory(t);
+            return leaf_no_memory(t);
         if (number < before)
-            return at_token(t, "user \"%.60s\" stands twice in users", t->listed.names[number]);
+            return leaf_fault(t, "user \"%.60s\" stands twice in users", t->listed.names[number]);
         if (number == LIMIT_DEVICES_PER_RUN)
-            return at_token(t, "more than %d users", LIMIT_DEVICES_PER_RUN);
+            return leaf_fault(t, "more than %d users", LIMIT_DEVICES_PER_RUN);
     }
     return err;
 }
 
-static enum err read_counts(struct reading *t)
+static enum err read_counts(struct leaf_reading *t)
 {
-    enum err err = must_open(t, JSON_TOKEN_ARRAY, "num_samples");
+    enum err err = leaf_open(t, JSON_TOKEN_ARRAY, "num_samples");
     while (err == ERR_OK) {
         long long count;
         err = json_next(&t->json, t->fault);
@@ -128,137 +107,19 @@ static enum err read_counts(struct reading *t)
             break;
         if (t->json.token != JSON_TOKEN_NUMBER ||
             decimal_whole(t->json.text, t->json.len, &count) != DECIMAL_GOOD)
-            return at_token(t, "num_samples must have whole numbers");
+            return leaf_fault(t, "num_samples must have whole numbers");
         if (t->num_counts == LIMIT_DEVICES_PER_RUN)
-            return at_token(t, "more than %d users", LIMIT_DEVICES_PER_RUN);
-        if (!grow((void **)&t->counts, t->num_counts, &t->counts_room, sizeof *t->counts))
-            return no_memory(t);
+            return leaf_fault(t, "more than %d users", LIMIT_DEVICES_PER_RUN);
+        if (!leaf_grow((void **)&t->counts, t->num_counts, &t->counts_room, sizeof *t->counts))
+            return leaf_no_memory(t);
         t->counts[t->num_counts++] = count;
-    }
-    return err;
-}
-
-/* -- examples -------------------------------------------------------------------------------------------- */
-
-static enum err no_value(struct reading *t, const char *what)
-{
-    if (t->json.token == JSON_TOKEN_TEXT)
-        return at_token(t,
-                        "user \"%.60s\" has texts in %s; text needs an embedding model: turn it into numbers",
-                        user_name(t), what);
-    return at_token(t, "user \"%.60s\" has %s in %s, where numbers must be", user_name(t),
-                    json_token_name(t->json.token), what);
-}
-
-static enum err take_value(struct reading *t, size_t j)
-{
-    const struct pool *pool = &t->rows->pool;
-    float value;
-    const enum decimal got = decimal_float(t->json.text, t->json.len, &value);
-    if (got != DECIMAL_GOOD)
-        return at_token(t, "%.*s is too large for a float", t->json.len < 40 ? (int)t->json.len : 40,
-                        t->json.text);
-    if (pool->num_features == 0) {
-        if (j >= FEATURES_MAX)
-            return at_token(t, "an example of more than %zu features", FEATURES_MAX);
-        if (!grow((void **)&t->first, j, &t->first_room, sizeof *t->first))
-            return no_memory(t);
-        t->first[j] = value;
-    } else if (j < pool->num_features) {
-        pool->values[(pool->num_rows + t->num_x) * pool->num_features + j] = value;
-    } else {
-        return at_token(t,
-                        "example %zu of user \"%.60s\" has more than the %zu features of the examples before",
-                        t->num_x, user_name(t), pool->num_features);
-    }
-    return ERR_OK;
-}
-
-/* The numbers of one example, lists within lists one after the other; the token that opens it was read. */
-static enum err read_features(struct reading *t, size_t *out_len)
-{
-    const int depth = t->json.depth;
-    size_t n = 0;
-    enum err err = ERR_OK;
-    if (t->json.token == JSON_TOKEN_NUMBER) {
-        *out_len = 1;
-        return take_value(t, 0);
-    }
-    if (t->json.token != JSON_TOKEN_ARRAY)
-        return no_value(t, "x");
-    while (err == ERR_OK) {
-        err = json_next(&t->json, t->fault);
-        if (err != ERR_OK || (t->json.token == JSON_TOKEN_ARRAY_END && t->json.depth < depth))
-            break;
-        if (t->json.token == JSON_TOKEN_NUMBER)
-            err = take_value(t, n++);
-        else if (t->json.token != JSON_TOKEN_ARRAY && t->json.token != JSON_TOKEN_ARRAY_END)
-            err = no_value(t, "x");
-    }
-    *out_len = n;
-    return err;
-}
-
-static enum err read_example(struct reading *t)
-{
-    struct pool *pool = &t->rows->pool;
-    const bool is_first = pool->num_features == 0;
-    size_t n = 0;
-    enum err err = is_first ? ERR_OK : collector_reserve(t->rows, t->num_x + 1, t->fault);
-    if (err == ERR_OK)
-        err = read_features(t, &n);
-    if (err != ERR_OK)
-        return err;
-    if (n == 0)
-        return at_token(t, "example %zu of user \"%.60s\" is empty", t->num_x, user_name(t));
-    if (!is_first && n != pool->num_features)
-        return at_token(t,
-                        "example %zu of user \"%.60s\" has %zu features, not the %zu of the examples before",
-                        t->num_x, user_name(t), n, pool->num_features);
-    if (is_first) {
-        pool->num_features = n;
-        err = collector_reserve(t->rows, 1, t->fault);
-        if (err == ERR_OK)
-            memcpy(pool->values + pool->num_rows * n, t->first, n * sizeof *t->first);
-    }
-    t->num_x++;
-    return err;
-}
-
-static enum err read_label(struct reading *t)
-{
-    char why[200];
-    long long label;
-    if (t->json.token != JSON_TOKEN_NUMBER)
-        return no_value(t, "y");
-    if (decimal_whole(t->json.text, t->json.len, &label) != DECIMAL_GOOD)
-        return at_token(t, "label %.*s of user \"%.60s\" is no whole number; labels are classes",
-                        t->json.len < 40 ? (int)t->json.len : 40, t->json.text, user_name(t));
-    if (t->num_y == UINT32_MAX)
-        return at_token(t, "user \"%.60s\" has more labels than a data set holds", user_name(t));
-    if (!grow((void **)&t->y, t->num_y, &t->y_room, sizeof *t->y))
-        return no_memory(t);
-    if (class_of_number(&t->leaf->table->classes, label, &t->y[t->num_y], why, sizeof why) != ERR_OK)
-        return at_token(t, "user \"%.60s\": %s", user_name(t), why);
-    t->num_y++;
-    return ERR_OK;
-}
-
-static enum err read_list(struct reading *t, bool is_x)
-{
-    enum err err = must_open(t, JSON_TOKEN_ARRAY, is_x ? "x" : "y");
-    while (err == ERR_OK) {
-        err = json_next(&t->json, t->fault);
-        if (err != ERR_OK || t->json.token == JSON_TOKEN_ARRAY_END)
-            break;
-        err = is_x ? read_example(t) : read_label(t);
     }
     return err;
 }
 
 /* -- users ----------------------------------------------------------------------------------------------- */
 
-static enum err find_device(struct reading *t)
+static enum err find_device(struct leaf_reading *t)
 {
     const char *name = t->json.text;
     const size_t len = t->json.len;
@@ -267,17 +128,17 @@ static enum err find_device(struct reading *t)
         t->device = name_find(&t->rows->devices, name, len);
         if (t->device != NAME_NONE)
             return ERR_OK;
-        return at_token(t, "user \"%.*s\" is in no file of train/; a device needs data to train on", shown,
-                        name);
+        return leaf_fault(t, "user \"%.*s\" is in no file of train/; a device needs data to train on", shown,
+                          name);
     }
     const enum err err = collector_device(t->rows, name, len, &t->device, t->fault);
     if (err == ERR_BAD_FILE)
-        return at_token(t, "a user's name must be a text of 1 to %d bytes in one line", LIMIT_NAME);
+        return leaf_fault(t, "a user's name must be a text of 1 to %d bytes in one line", LIMIT_NAME);
     return err;
 }
 
 /* Each user is in one file of a split. */
-static enum err take_user(struct reading *t)
+static enum err take_user(struct leaf_reading *t)
 {
     struct leaf *l = t->leaf;
     const char *path = t->json.file.path;
@@ -286,27 +147,27 @@ static enum err take_user(struct reading *t)
     if (err != ERR_OK)
         return err;
     if (t->rows->devices.count > before) {
-        if (!grow((void **)&l->users, t->device, &l->room, sizeof *l->users))
-            return no_memory(t);
+        if (!leaf_grow((void **)&l->users, t->device, &l->room, sizeof *l->users))
+            return leaf_no_memory(t);
         l->users[t->device] = (struct leaf_user){0};
     }
     const char **file = &l->users[t->device].files[t->split];
     if (*file == path)
-        return at_token(t, "user \"%.60s\" stands twice in user_data", user_name(t));
+        return leaf_fault(t, "user \"%.60s\" stands twice in user_data", leaf_user(t));
     if (*file)
-        return at_token(t, "user \"%.60s\" is also in %s", user_name(t), path_shown(*file));
+        return leaf_fault(t, "user \"%.60s\" is also in %s", leaf_user(t), path_shown(*file));
     *file = path;
     t->num_users++;
     return ERR_OK;
 }
 
-static enum err read_user(struct reading *t)
+static enum err read_user(struct leaf_reading *t)
 {
     bool has_x = false, has_y = false;
     enum err err = take_user(t);
     t->num_x = t->num_y = 0;
     if (err == ERR_OK)
-        err = must_open(t, JSON_TOKEN_OBJECT, "a user's data");
+        err = leaf_open(t, JSON_TOKEN_OBJECT, "a user's data");
     while (err == ERR_OK) {
         err = json_next(&t->json, t->fault);
         if (err != ERR_OK || t->json.token == JSON_TOKEN_OBJECT_END)
@@ -314,17 +175,17 @@ static enum err read_user(struct reading *t)
         const bool is_x = t->json.len == 1 && t->json.text[0] == 'x';
         const bool is_y = t->json.len == 1 && t->json.text[0] == 'y';
         if ((is_x && has_x) || (is_y && has_y))
-            return at_token(t, "user \"%.60s\" has two fields %c", user_name(t), is_x ? 'x' : 'y');
+            return leaf_fault(t, "user \"%.60s\" has two fields %c", leaf_user(t), is_x ? 'x' : 'y');
         has_x = has_x || is_x;
         has_y = has_y || is_y;
-        err = is_x || is_y ? read_list(t, is_x) : json_skip(&t->json, t->fault);
+        err = is_x || is_y ? leaf_read_list(t, is_x) : json_skip(&t->json, t->fault);
     }
     if (err != ERR_OK)
         return err;
     if (!has_x || !has_y)
-        return of_user(t, user_name(t), "has no %s", has_x ? "y" : "x");
+        return of_user(t, leaf_user(t), "has no %s", has_x ? "y" : "x");
     if (t->num_x != t->num_y)
-        return of_user(t, user_name(t), "has %zu examples in x, but %zu labels in y", t->num_x, t->num_y);
+        return of_user(t, leaf_user(t), "has %zu examples in x, but %zu labels in y", t->num_x, t->num_y);
     struct collector *c = t->rows;
     if (t->num_x > 0)
         memcpy(c->pool.labels + c->pool.num_rows, t->y, t->num_y * sizeof *t->y);
@@ -333,9 +194,9 @@ static enum err read_user(struct reading *t)
     return ERR_OK;
 }
 
-static enum err read_user_data(struct reading *t)
+static enum err read_user_data(struct leaf_reading *t)
 {
-    enum err err = must_open(t, JSON_TOKEN_OBJECT, "user_data");
+    enum err err = leaf_open(t, JSON_TOKEN_OBJECT, "user_data");
     while (err == ERR_OK) {
         err = json_next(&t->json, t->fault);
         if (err != ERR_OK || t->json.token == JSON_TOKEN_OBJECT_END)
@@ -352,12 +213,12 @@ static bool is_key(const struct json_reader *r, const char *name)
     return r->len == strlen(name) && memcmp(r->text, name, r->len) == 0;
 }
 
-static enum err read_field(struct reading *t)
+static enum err read_field(struct leaf_reading *t)
 {
     const struct {
         const char *name;
         bool *is_there;
-        enum err (*read)(struct reading *t);
+        enum err (*read)(struct leaf_reading *t);
     } fields[] = {{"users", &t->has_users, read_users},
                   {"num_samples", &t->has_counts, read_counts},
                   {"user_data", &t->has_data, read_user_data}};
@@ -365,24 +226,24 @@ static enum err read_field(struct reading *t)
         if (!is_key(&t->json, fields[i].name))
             continue;
         if (*fields[i].is_there)
-            return at_token(t, "there are two fields %s", fields[i].name);
+            return leaf_fault(t, "there are two fields %s", fields[i].name);
         *fields[i].is_there = true;
         return fields[i].read(t);
     }
     return json_skip(&t->json, t->fault);
 }
 
-static enum err append_order(struct reading *t, size_t device)
+static enum err append_order(struct leaf_reading *t, size_t device)
 {
     struct leaf *l = t->leaf;
-    if (!grow((void **)&l->order, l->num_order, &l->order_room, sizeof *l->order))
-        return no_memory(t);
+    if (!leaf_grow((void **)&l->order, l->num_order, &l->order_room, sizeof *l->order))
+        return leaf_no_memory(t);
     l->order[l->num_order++] = (uint32_t)device;
     return ERR_OK;
 }
 
 /* The lists tell the truth about the data. */
-static enum err check_lists(struct reading *t)
+static enum err check_lists(struct leaf_reading *t)
 {
     const char *path = t->json.file.path;
     struct leaf_user *users = t->leaf->users;
@@ -416,9 +277,9 @@ static enum err check_lists(struct reading *t)
     return ERR_OK;
 }
 
-static enum err read_document(struct reading *t)
+static enum err read_document(struct leaf_reading *t)
 {
-    enum err err = must_open(t, JSON_TOKEN_OBJECT, "a LEAF file");
+    enum err err = leaf_open(t, JSON_TOKEN_OBJECT, "a LEAF file");
     while (err == ERR_OK) {
         err = json_next(&t->json, t->fault);
         if (err != ERR_OK || t->json.token == JSON_TOKEN_OBJECT_END)
@@ -432,7 +293,7 @@ static enum err read_document(struct reading *t)
 
 enum err leaf_read_file(struct leaf *l, const char *path, enum data_split split)
 {
-    struct reading t = {.leaf = l, .rows = &l->table->rows, .split = split, .fault = l->table->fault};
+    struct leaf_reading t = {.leaf = l, .rows = &l->table->rows, .split = split, .fault = l->table->fault};
     enum err err = json_open(path, "data.path", &t.json, t.fault);
     if (err == ERR_OK)
         err = read_document(&t);

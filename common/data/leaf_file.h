@@ -4,6 +4,14 @@
 #define FEDLANE_DATA_LEAF_FILE_H
 
 #include "common/data/table_source.h"
+#include "common/data/vocabulary.h"
+
+enum leaf_kind {
+    LEAF_UNDECIDED,  /* the first example decides between the next two */
+    LEAF_NUMBERS,    /* numbers and lists of numbers; labels are numbers */
+    LEAF_CHARACTERS, /* texts of one length; a label is the next character (Shakespeare) */
+    LEAF_WORDS       /* texts, or lists with a text; labels are classes (Sentiment140) */
+};
 
 /* What is known about a device over all files. */
 struct leaf_user {
@@ -17,6 +25,10 @@ struct leaf {
     size_t room;
     uint32_t *order; /* devices as the lists of users of the training files have them */
     size_t num_order, order_room;
+    enum leaf_kind kind;          /* LEAF_WORDS is the caller's choice */
+    int64_t text_index;           /* of LEAF_WORDS: which entry of an example's list is the text */
+    struct vocabulary vocabulary; /* set up by the caller, for LEAF_CHARACTERS */
+    struct token_list tokens;     /* of LEAF_CHARACTERS, example after example */
 };
 
 void leaf_release(struct leaf *l);

@@ -14,7 +14,9 @@ libfedlane_data_a_SOURCES = \
 	common/data/images.c common/data/images.h \
 	common/data/json_reader.c common/data/json_reader.h \
 	common/data/leaf.c \
+	common/data/leaf_examples.c common/data/leaf_reading.h \
 	common/data/leaf_file.c common/data/leaf_file.h \
+	common/data/leaf_texts.c \
 	common/data/name_table.c common/data/name_table.h \
 	common/data/npy.c common/data/npy.h common/data/npy_impl.h \
 	common/data/npy_header.c \
@@ -27,10 +29,16 @@ libfedlane_data_a_SOURCES = \
 	common/data/partition_paper.c \
 	common/data/path.c common/data/path.h \
 	common/data/pool.c common/data/pool.h \
+	common/data/sentiment_source.c \
 	common/data/shares.c common/data/shares.h \
 	common/data/source.h \
 	common/data/standardise.c common/data/standardise.h \
 	common/data/synthetic.c \
 	common/data/table_source.c common/data/table_source.h \
-	common/data/text_file.c common/data/text_file.h
+	common/data/text_file.c common/data/text_file.h \
+	common/data/text_source.c \
+	common/data/token_list.c common/data/token_list.h \
+	common/data/vocabulary.c common/data/vocabulary.h \
+	common/data/word_vectors.c common/data/word_vectors.h \
+	common/data/words.c common/data/words.h
 EXTRA_DIST += docs/datasets.md

@@ -55,6 +55,8 @@ void pool_release(struct pool *p)
     free(p->bytes);
     free(p->mean);
     free(p->scale);
+    token_list_release(&p->text.tokens);
+    free(p->text.vectors);
     *p = (struct pool){0};
 }
 
@@ -187,10 +189,29 @@ static void scale_row(const struct pool *p, const uint8_t *bytes, float *out)
     scale_row_baseline(bytes, p->mean, p->scale, p->num_features, out);
 }
 
+static void read_text(const struct pool_text *t, size_t first, float *out)
+{
+    for (size_t i = 0; i < t->steps; i++) {
+        const uint32_t token = token_at(&t->tokens, first + i);
+        if (t->vectors)
+            memcpy(out + i * t->width, t->vectors + token * t->width, t->width * sizeof *out);
+        else
+            out[i] = (float)token;
+    }
+}
+
+int32_t pool_label(const struct pool *p, uint32_t row)
+{
+    return p->labels ? p->labels[row]
+                     : (int32_t)token_at(&p->text.tokens, row * p->text.apart + p->text.steps);
+}
+
 void pool_read(const struct pool *p, uint32_t row, float *out)
 {
     const size_t n = p->num_features;
-    if (p->values)
+    if (p->text.steps > 0)
+        read_text(&p->text, row * p->text.apart, out);
+    else if (p->values)
         memcpy(out, p->values + row * n, n * sizeof *out);
     else
         scale_row(p, p->bytes + row * n, out);
@@ -200,9 +221,14 @@ void pool_read(const struct pool *p, uint32_t row, float *out)
 
 void pool_prefetch(const struct pool *p, uint32_t row)
 {
-    const size_t size = p->num_features * (p->values ? sizeof *p->values : sizeof *p->bytes);
+    size_t size = p->num_features * (p->values ? sizeof *p->values : sizeof *p->bytes), first = row * size;
     const char *at = p->values ? (const char *)p->values : (const char *)p->bytes;
-    at += row * size;
+    if (p->text.steps > 0) {
+        at = p->text.tokens.tokens;
+        size = p->text.steps * p->text.tokens.width;
+        first = row * p->text.apart * p->text.tokens.width;
+    }
+    at += first;
     for (size_t i = 0; i < size; i += CACHE_LINE)
         __builtin_prefetch(at + i);
 }

@@ -1,4 +1,5 @@
-/* The examples of a data set, held once: bytes with a scaling per feature (images), or floats. */
+/* The examples of a data set, held once: bytes with a scaling per feature (images), floats, or a text from
+ * which examples are cut when they are asked for. */
 #ifndef FEDLANE_DATA_POOL_H
 #define FEDLANE_DATA_POOL_H
 
@@ -6,14 +7,26 @@
 #include <stdint.h>
 #include "common/base/err.h"
 #include "common/base/real.h"
+#include "common/data/token_list.h"
+
+/* Example r is the tokens[r * apart .. r * apart + steps - 1]. */
+struct pool_text {
+    struct token_list tokens;
+    size_t steps;   /* tokens of an example; 0: the pool has no text */
+    size_t apart;   /* 1: any place of the text may begin an example; steps: each has a text of its own */
+    float *vectors; /* [][width]: token t is handed out as vectors[t], the steps one after another; NULL: as
+                       the number t */
+    size_t width;
+};
 
 struct pool {
     size_t num_rows, num_features; /* rows are numbered by uint32_t, so at most UINT32_MAX of them */
     int num_classes;
-    int32_t *labels; /* [num_rows], each 0..num_classes-1 */
-    /* Exactly one of these two is there, row-major [num_rows][num_features]. */
+    int32_t *labels; /* [num_rows], each 0..num_classes-1; NULL with a text: the token behind the example */
+    /* Exactly one of these two is there, row-major [num_rows][num_features], or text.steps is not 0. */
     real *values;
     uint8_t *bytes;
+    struct pool_text text;
     /* With bytes, [num_features] each: feature j of a byte b is (b - mean[j]) * scale[j], in float. */
     float *mean, *scale;
 };
@@ -40,6 +53,7 @@ enum err pool_statistics(const struct pool *p, double *out_mean, double *out_std
 
 /* The features of one row as floats. */
 void pool_read(const struct pool *p, uint32_t row, real *out);
+int32_t pool_label(const struct pool *p, uint32_t row);
 /* Asks the processor to fetch the row, which is read soon. */
 void pool_prefetch(const struct pool *p, uint32_t row);
 

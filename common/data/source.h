@@ -25,6 +25,10 @@ struct loaded {
      * their own. See source_name_is_good(). */
     char **names;
     struct standardise standardise; /* what is to be done to the pool once it is split */
+    /* All characters of a text in the order of their tokens, UTF-8 of its own; NULL: features are no tokens.
+     */
+    char *vocabulary;
+    size_t num_tokens; /* of the vocabulary */
 };
 /* Also of a zeroed one, and half-filled: what is there is freed. */
 void loaded_release(struct loaded *l);
@@ -35,7 +39,7 @@ typedef enum err source_load(const json_t *data, uint64_t seed, struct loaded *o
 /* A device's name: UTF-8 of 1 to LIMIT_NAME bytes without control characters. */
 bool source_name_is_good(const char *name, size_t len);
 source_load source_synthetic, source_fashion_mnist, source_idx, source_csv, source_directory, source_leaf,
-    source_npy;
+    source_npy, source_text, source_sentiment;
 
 /* The fields that every source has, for the first rows of its table. The struct has them as its member
  * `common`. */

@@ -208,6 +208,8 @@ enum err standardise_apply(const struct standardise *s, struct pool *pool, const
             fault, ERR_INVALID_FIELD, FIELD,
             "\"pixels\" and \"unit\" are for data in bytes; these are numbers: choose \"device\", or "
             "give mean and std");
+    if (pool->text.steps > 0 && s->kind != STANDARDISE_NONE)
+        return fault_set(fault, ERR_INVALID_FIELD, FIELD, "is for numbers, and these are texts");
     enum err err = ERR_OK;
     switch (s->kind) {
     case STANDARDISE_NONE:

@@ -5,12 +5,13 @@
 enum err table_load(const json_t *data, const struct json_field *fields, size_t num_fields, table_read *read,
                     uint64_t seed, struct loaded *out, struct fault *fault)
 {
-    struct table_params p = {0};
+    struct table_params p = {.table = {.text_index = -1}};
     struct table t = {
         .rows = COLLECTOR_INIT("data.path"), .out = out, .arena = ARENA_INIT(GIB), .fault = fault};
     enum err err =
         json_spec_parse(data, fields, num_fields, JSON_REFUSE_UNKNOWN, "data.", &t.arena, &p, fault);
     t.fields = p.table;
+    t.words.steps = t.fields.tokens > 0 ? (size_t)t.fields.tokens : TABLE_TOKENS_DEFAULT;
     if (err == ERR_OK)
         err = classes_parse(t.fields.classes, &t.classes, fault);
     if (err == ERR_OK)
@@ -19,6 +20,7 @@ enum err table_load(const json_t *data, const struct json_field *fields, size_t 
         err = read(&t, seed);
     classes_release(&t.classes);
     csv_layout_release(&t.layout);
+    words_release(&t.words);
     collector_release(&t.rows);
     arena_release(&t.arena);
     return err;

@@ -11,9 +11,11 @@ DATA_TESTS = \
 	tests/bin/test_npy_source \
 	tests/bin/test_partition \
 	tests/bin/test_pool \
+	tests/bin/test_sentiment \
 	tests/bin/test_standardise \
 	tests/bin/test_synthetic \
-	tests/bin/test_table_memory
+	tests/bin/test_table_memory \
+	tests/bin/test_text
 check_PROGRAMS += $(DATA_TESTS)
 TESTS += $(DATA_TESTS)
 
@@ -38,6 +40,12 @@ tests_bin_test_leaf_LDADD = $(DATA_TEST_LIBS)
 tests_bin_test_npy_source_SOURCES = tests/unit/data/test_npy_source.c tests/support/unit.h
 tests_bin_test_npy_source_CFLAGS = $(DATA_TEST_CFLAGS)
 tests_bin_test_npy_source_LDADD = $(DATA_TEST_LIBS)
+tests_bin_test_sentiment_SOURCES = tests/unit/data/test_sentiment.c tests/support/unit.h
+tests_bin_test_sentiment_CFLAGS = $(DATA_TEST_CFLAGS)
+tests_bin_test_sentiment_LDADD = $(DATA_TEST_LIBS)
+tests_bin_test_text_SOURCES = tests/unit/data/test_text.c tests/support/unit.h
+tests_bin_test_text_CFLAGS = $(DATA_TEST_CFLAGS)
+tests_bin_test_text_LDADD = $(DATA_TEST_LIBS)
 tests_bin_test_standardise_SOURCES = tests/unit/data/test_standardise.c tests/support/unit.h
 tests_bin_test_standardise_CFLAGS = $(DATA_TEST_CFLAGS)
 tests_bin_test_standardise_LDADD = $(DATA_TEST_LIBS)

@@ -162,9 +162,9 @@ START_TEST(test_bad_files)
         {HEAD "{\"x\":3}}}", "x must be a list"},
         {HEAD "{\"x\":[[3],[4,5]]}}}", "example 1 of user \"b\" has more than the 1 features"},
         {HEAD "{\"x\":[[3],[]]}}}", "example 1 of user \"b\" is empty"},
-        {HEAD "{\"x\":[\"to be\"]}}}", "text needs an embedding model"},
-        {HEAD "{\"x\":[[[\"id\"]]]}}}", "text needs an embedding model"},
-        {HEAD "{\"y\":[\"q\"]}}}", "text needs an embedding model"},
+        {HEAD "{\"x\":[\"to be\"]}}}", "has a text in x, where numbers must be"},
+        {HEAD "{\"x\":[[[\"id\"]]]}}}", "name word vectors in data.vectors"},
+        {HEAD "{\"y\":[\"q\"]}}}", "has a text in y, where numbers must be"},
         {HEAD "{\"x\":[[null]]}}}", "has true, false or null in x"},
         {HEAD "{\"x\":[{}]}}}", "has an object in x"},
         {HEAD "{\"x\":[[1e39]]}}}", "byte 93: 1e39 is too large for a float"},
@@ -250,10 +250,132 @@ START_TEST(test_a_file_of_several_blocks)
 }
 END_TEST
 
+/* Shakespeare: windows that stand there one by one, and the next character. */
+static const char plays[] =
+    "{\"users\":[\"HAMLET\",\"YORICK\"],\"num_samples\":[3,2],\"user_data\":{"
+    "\"YORICK\":{\"x\":[\"alas\",\"las,\"],\"y\":[\",\",\"\\n\"]},"
+    "\"HAMLET\":{\"y\":[\"e\",\"\\u00e9\",\",\"],\"x\":[\"To b\",\"o be\",\"\\u00e9\\ud83d\\ude00be\"]}"
+    "}}";
+
+START_TEST(test_characters)
+{
+    static const float hamlet[] = {3, 8, 1, 5, 8, 1, 5, 6, 10, 11, 5, 6}, yorick[] = {4, 7, 4, 9, 7, 4, 9, 2};
+    static const int32_t hamlet_y[] = {6, 10, 2}, yorick_y[] = {2, 0};
+    int64_t shape[LIMIT_TENSOR_DIMS];
+    files_create();
+    folder_create("train");
+    folder_create("test");
+    text_write("train/a.json", plays);
+    text_write("test/a.json", "{\"users\":[],\"num_samples\":[],\"user_data\":{}}");
+    struct dataset *d = load(1, "{'source':'leaf','path':'%s','vocabulary':'data'}", file_path("."));
+    ck_assert_int_eq(dataset_input(d, shape), 1);
+    ck_assert_int_eq(shape[0], 4);
+    ck_assert_str_eq(dataset_vocabulary(d), "\n ,Tabelos\xc3\xa9\xf0\x9f\x98\x80");
+    ck_assert_int_eq(dataset_num_classes(d), 12);
+    ck_assert_str_eq(dataset_device(d, 0)->name, "HAMLET");
+    ck_device(d, 0, SPLIT_TRAIN, 3, hamlet, hamlet_y);
+    ck_device(d, 1, SPLIT_TRAIN, 2, yorick, yorick_y);
+    dataset_free(d);
+    /* By the paper's vocabulary, what is not in it is a blank, in labels, too. */
+    d = load(1, LEAF, file_path("train"));
+    ck_assert_uint_eq(dataset_num_tokens(d), 80);
+    int64_t train[80], test[80];
+    dataset_label_counts(d, dataset_device(d, 0), SPLIT_TRAIN, train);
+    dataset_label_counts(d, dataset_device(d, 0), SPLIT_TEST, test);
+    ck_assert_int_eq(train[1] + test[1], 1);
+    dataset_free(d);
+    files_remove();
+}
+END_TEST
+
+/* Sentiment140: what is known of a tweet, and its words. */
+static const char tweets[] =
+    "{\"users\":[\"ann\",\"bob\"],\"num_samples\":[2,2],\"user_data\":{"
+    "\"ann\":{\"x\":[[1467,null,\"q\",\"ann\",\"So "
+    "good!\",\"training\"],[\"\",\"\",\"\",\"\",\"\"]],\"y\":[4,0]},"
+    "\"bob\":{\"y\":[1,\"4\"],\"x\":[\"bad bad Bad bad\",[\"\",\"\",\"\",\"\",\"good\"]]}}}";
+
+START_TEST(test_words)
+{
+    static const float ann[] = {0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0},
+                       bob[] = {3, 4, 3, 4, 3, 4, 1, 2, 0, 0, 0, 0};
+    static const int32_t ann_y[] = {1, 0}, bob_y[] = {1, 1};
+    int64_t shape[LIMIT_TENSOR_DIMS];
+    files_create();
+    folder_create("train");
+    folder_create("test");
+    text_write("train/a.json", tweets);
+    text_write("test/a.json", "{\"users\":[],\"num_samples\":[],\"user_data\":{}}");
+    text_write("v", "bad 3 4\ngood 1 2\n");
+    struct dataset *d =
+        load(1, "{'source':'leaf','path':'%s','vectors':'%s','tokens':3}", file_path("."), file_path("v"));
+    ck_assert_int_eq(dataset_input(d, shape), 2);
+    ck_assert(shape[0] == 3 && shape[1] == 2);
+    ck_assert_int_eq(dataset_num_classes(d), 2);
+    ck_device(d, 0, SPLIT_TRAIN, 2, ann, ann_y);
+    ck_device(d, 1, SPLIT_TRAIN, 2, bob, bob_y);
+    dataset_free(d);
+    files_remove();
+}
+END_TEST
+
+START_TEST(test_bad_texts)
+{
+    static const struct {
+        const char *user, *more, *field, *words;
+    } bad[] = {
+        {"{'x':['ab','abc'],'y':['c','d']}", "", "data.path",
+         "example 1 of user \"a\" has 3 characters, not the 2 of the examples before"},
+        {"{'x':['',''],'y':['c','d']}", "", "data.path", "example 0 of user \"a\" has 0 characters"},
+        {"{'x':['ab','bc'],'y':['cd','d']}", "", "data.path", "label 0 of user \"a\" must be one character"},
+        {"{'x':['ab','bc'],'y':['','d']}", "", "data.path", "label 0 of user \"a\" must be one character"},
+        {"{'x':['ab','bc'],'y':[1,2]}", "", "data.path",
+         "user \"a\" has a number in y, where a text must be"},
+        {"{'x':['ab',[1,2]],'y':['c','d']}", "", "data.path",
+         "user \"a\" has a list in x, where a text must be"},
+        {"{'x':['ab','b~'],'y':['c','d']}", ",'unknown':''", "data.path",
+         "\"~\" (U+007E) is not in the vocabulary"},
+        {"{'x':['ab','bc'],'y':['c','d']}", ",'standardise':'device'", "data.standardise", "these are texts"},
+        {"{'x':['ab','bc'],'y':['c','d']}", ",'classes':80", "data.classes", "the examples are characters"},
+        {"{'x':['ab','bc'],'y':['c','d']}", ",'tokens':3", "data.tokens", "the examples are characters"},
+        {"{'x':[1,2],'y':[0,1]}", ",'vocabulary':'data'", "data.vocabulary", "the examples are numbers"},
+        {"{'x':['good','bad'],'y':[0,2]}", ",'vectors':'V'", "data.path", "label 2; without data.classes"},
+        {"{'x':['good','bad'],'y':[0,-1]}", ",'vectors':'V','classes':3", "data.path", "label -1"},
+        {"{'x':[['good'],'bad'],'y':[0,1]}", ",'vectors':'V'", "data.path",
+         "example 0 of user \"a\" has 1 entries, so none is entry 4"},
+        {"{'x':[[7],'bad'],'y':[0,1]}", ",'vectors':'V','text_index':0", "data.path",
+         "has a number in x, where a text"},
+        {"{'x':[3,'bad'],'y':[0,1]}", ",'vectors':'V'", "data.path", "has a number in x, where a text"},
+        {"{'x':['good',['a',['b']]],'y':[0,1]}", ",'vectors':'V','text_index':1", "data.path",
+         "has a list in x"},
+    };
+    files_create();
+    text_write("v", "good 1\nbad 2\n");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[400], more[400] = "";
+        (void)snprintf(text, sizeof text, "{'users':['a'],'num_samples':[2],'user_data':{'a':%s}}",
+                       bad[i].user);
+        for (char *c = text; *c; c++)
+            *c = *c == '\'' ? '"' : *c;
+        text_write("a.json", text);
+        const char *v = strchr(bad[i].more, 'V');
+        (void)snprintf(more, sizeof more, "%.*s%s%s", v ? (int)(v - bad[i].more) : 100, bad[i].more,
+                       v ? file_path("v") : "", v ? v + 1 : "");
+        ck_refused(strcmp(bad[i].field, "data.path") == 0 ? ERR_BAD_FILE : ERR_INVALID_FIELD, bad[i].field,
+                   bad[i].words, "{'source':'leaf','path':'%s'%s}", file_path("a.json"), more);
+    }
+    files_remove();
+}
+END_TEST
+
 START_TEST(test_damaged_files)
 {
     files_create();
     abuse("a.json", two_users, 700, LEAF, file_path("a.json"));
+    text_write("v", "bad 3 4\ngood 1 2\n");
+    abuse("a.json", plays, 700, LEAF, file_path("a.json"));
+    abuse("a.json", tweets, 700, "{'source':'leaf','path':'%s','vectors':'%s','tokens':3}",
+          file_path("a.json"), file_path("v"));
     files_remove();
 }
 END_TEST
@@ -267,6 +389,9 @@ int main(void)
                                   test_bad_files,
                                   test_bad_json,
                                   test_a_file_of_several_blocks,
+                                  test_characters,
+                                  test_words,
+                                  test_bad_texts,
                                   test_damaged_files};
     return unit_run("leaf", tests, sizeof tests / sizeof *tests);
 }

@@ -88,8 +88,35 @@ START_TEST(test_numpy)
 }
 END_TEST
 
+START_TEST(test_texts)
+{
+    char data[900];
+    files_create();
+    folder_create("plays");
+    text_write("plays/a.txt", "To be, or not to be");
+    text_write("plays/b.txt", "That is the question");
+    (void)snprintf(data, sizeof data,
+                   "{\"source\":\"text\",\"path\":\"%s\",\"window\":3,\"vocabulary\":\"data\"}",
+                   file_path("plays"));
+    torture(data);
+    text_write("t.csv", "who,label,text\na,0,so Bad\na,4,good!\nb,1,Good\nb,0,bad\n");
+    text_write("v", "bad 1 2\ngood 3 4\n");
+    (void)snprintf(data, sizeof data,
+                   "{\"source\":\"sentiment\",\"path\":\"%s\",\"vectors\":\"%s\",\"device\":\"who\"}",
+                   file_path("t.csv"), file_path("v"));
+    torture(data);
+    text_write("a.json",
+               "{\"user_data\":{\"a\":{\"x\":[\"ab\",\"bc\"],\"y\":[\"c\",\"d\"]}},\"num_samples\":[2],"
+               "\"users\":[\"a\"]}");
+    (void)snprintf(data, sizeof data, "{\"source\":\"leaf\",\"path\":\"%s\",\"vocabulary\":\"data\"}",
+                   file_path("a.json"));
+    torture(data);
+    files_remove();
+}
+END_TEST
+
 int main(void)
 {
-    const TTest *const tests[] = {test_csv, test_leaf, test_numpy};
+    const TTest *const tests[] = {test_csv, test_leaf, test_numpy, test_texts};
     return unit_run("table_memory", tests, sizeof tests / sizeof *tests);
 }

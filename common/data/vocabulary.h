@@ -1,0 +1,43 @@
+/* Characters and their tokens: token i is the i-th character of the vocabulary. */
+#ifndef FEDLANE_DATA_VOCABULARY_H
+#define FEDLANE_DATA_VOCABULARY_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "common/base/err.h"
+#include "common/data/token_list.h"
+
+#define VOCABULARY_MAX 65535 /* characters */
+
+struct vocabulary {
+    size_t count, room;
+    uint32_t *characters; /* [count] code points, by token */
+    uint16_t *tokens;     /* by code point: 1 + token; 0: not in it */
+    bool is_of_data;      /* grows by the characters that come */
+    bool has_unknown;     /* characters that are not in it are read as the token `unknown` */
+    uint32_t unknown;
+    uint64_t num_characters, num_unknown; /* that were asked for */
+};
+
+/* The fields data.vocabulary, NULL for "paper", and data.unknown, NULL for a blank where the vocabulary has
+ * one. "paper": the 80 characters of the Shakespeare experiments in arXiv 1812.06127; they are ALL_LETTERS of
+ * models/utils/language_utils.py in LEAF (arXiv 1812.01097), in its order. "data": those that come, by code
+ * point. Or a text, or a list of texts of one character each, in the order of the tokens. */
+enum err vocabulary_init(const json_t *value, const json_t *unknown, struct vocabulary *out,
+                         struct fault *fault) MUST_CHECK;
+void vocabulary_release(struct vocabulary *v); /* also of a zeroed one */
+
+/* A character's token. ERR_BAD_FILE where it has none: out_why (of `room` bytes) then says what to do. Else
+ * ERR_NO_MEMORY. */
+enum err vocabulary_token(struct vocabulary *v, uint32_t character, uint32_t *out, char *out_why,
+                          size_t room) MUST_CHECK;
+/* After the last character: one of the data gets the order of its code points, which changes the tokens in
+ * the list and in labels[num_labels]. Tells how many characters were not in the vocabulary. */
+enum err vocabulary_finish(struct vocabulary *v, struct token_list *tokens, int32_t *labels,
+                           size_t num_labels, struct fault *fault) MUST_CHECK;
+/* All characters in the order of their tokens, as UTF-8. NULL: no memory. The caller frees it. */
+char *vocabulary_text(const struct vocabulary *v);
+
+#endif
