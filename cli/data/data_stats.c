@@ -100,13 +100,13 @@ json_t *data_stats_json(const struct data_stats *s, const struct dataset *d)
     json_t *classes = classes_json(s);
     if (!classes)
         return NULL;
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:{s:f, s:f, s:I, s:f, s:I, s:f}, s:o}", "name",
-                     dataset_name(d), "devices", (json_int_t)s->num_devices, "examples",
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:s*, s:i, s:{s:f, s:f, s:I, s:f, s:I, s:f}, s:o}",
+                     "name", dataset_name(d), "devices", (json_int_t)s->num_devices, "examples",
                      (json_int_t)(s->train + s->test), "train", (json_int_t)s->train, "test",
-                     (json_int_t)s->test, "features", (json_int_t)dataset_num_features(d), "classes",
-                     s->num_classes, "per_device", "mean", s->mean, "population_sd", s->sd, "min",
-                     (json_int_t)s->min, "median", s->median, "max", (json_int_t)s->max, "labels",
-                     s->mean_labels, "per_class", classes);
+                     (json_int_t)s->test, "features", (json_int_t)dataset_num_features(d), "vocabulary",
+                     dataset_vocabulary(d), "classes", s->num_classes, "per_device", "mean", s->mean,
+                     "population_sd", s->sd, "min", (json_int_t)s->min, "median", s->median, "max",
+                     (json_int_t)s->max, "labels", s->mean_labels, "per_class", classes);
 }
 
 static json_t *labels_json(const struct dataset *d, const struct device_data *device)

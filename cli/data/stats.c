@@ -2,6 +2,7 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "cli/commands.h"
 #include "cli/data/data_file.h"
@@ -26,7 +27,8 @@ static const struct table_column summary[] = {
     {"seed", "seed", CELL_TEXT, 0},
     {"devices", "devices", CELL_TEXT, 0},
     {"examples", "examples_text", CELL_TEXT, 0},
-    {"features", "features", CELL_TEXT, 0},
+    {"features", "features_text", CELL_TEXT, 0},
+    {"vocabulary", "vocabulary_text", CELL_TEXT, 0},
     {"classes", "classes", CELL_TEXT, 0},
     {"examples per device", "sizes_text", CELL_TEXT, 0},
     {"labels per device", "labels_text", CELL_TEXT, 0},
@@ -111,12 +113,36 @@ struct stats {
     bool utf8;
 };
 
+/* "784", or "25 x 300" where an example has more than one dimension. */
+static json_t *features_text(const struct dataset *d)
+{
+    char text[200] = "";
+    size_t len = 0;
+    int64_t shape[LIMIT_TENSOR_DIMS];
+    const int dims = dataset_input(d, shape);
+    for (int i = 0; i < dims && len < sizeof text; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%lld", i ? " x " : "", (long long)shape[i]);
+    return json_string(text);
+}
+
+/* As JSON writes it, in one line and to be copied; false: no memory. */
+static bool add_vocabulary(json_t *shown, const struct dataset *d)
+{
+    json_t *vocabulary = json_object_get(shown, "vocabulary");
+    char *text = vocabulary ? json_dumps(vocabulary, JSON_ENCODE_ANY) : NULL;
+    const bool ok = !vocabulary || (text && set(shown, "vocabulary_text",
+                                                json_sprintf("%zu: %s", dataset_num_tokens(d), text)));
+    free(text);
+    return ok;
+}
+
 static enum err print_summary(struct stats *t)
 {
     const struct data_stats *s = &t->s;
     json_t *shown = json_copy(t->json);
     bool ok =
-        shown &&
+        shown && set(shown, "features_text", features_text(t->file.set)) &&
+        add_vocabulary(shown, t->file.set) &&
         set(shown, "examples_text",
             json_sprintf("%lld: %lld train, %lld test", (long long)(s->train + s->test), (long long)s->train,
                          (long long)s->test)) &&

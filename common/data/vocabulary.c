@@ -8,7 +8,8 @@
 #include "common/base/str.h"
 
 #define FIELD     "data.vocabulary"
-#define NUM_CODES 0x110000
+#define NUM_PAGES (0x110000 / PAGE)
+#define PAGE      256 /* code points */
 
 static const char paper[] =
     "\n !\"&'(),-.0123456789:;>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]abcdefghijklmnopqrstuvwxyz}";
@@ -16,7 +17,9 @@ static const char paper[] =
 void vocabulary_release(struct vocabulary *v)
 {
     free(v->characters);
-    free(v->tokens);
+    for (size_t i = 0; v->pages && i < NUM_PAGES; i++)
+        free(v->pages[i]);
+    free(v->pages);
     *v = (struct vocabulary){0};
 }
 
@@ -30,6 +33,13 @@ static const char *shown(uint32_t character, char out[32])
         (void)snprintf(out, 32, "\"%.*s\" (U+%04" PRIX32 ")", (int)utf8_encode(character, bytes), bytes,
                        character);
     return out;
+}
+
+/* 1 + token, 0: not in it. */
+static uint32_t find(const struct vocabulary *v, uint32_t character)
+{
+    const uint16_t *page = v->pages[character / PAGE];
+    return page ? page[character % PAGE] : 0;
 }
 
 /* -- making one ------------------------------------------------------------------------------------------ */
@@ -49,8 +59,13 @@ static enum err append(struct vocabulary *v, uint32_t character)
         v->characters = characters;
         v->room = room;
     }
+    uint16_t **page = &v->pages[character / PAGE];
+    if (!*page)
+        *page = calloc(PAGE, sizeof **page);
+    if (!*page)
+        return ERR_NO_MEMORY;
     v->characters[v->count++] = character;
-    v->tokens[character] = (uint16_t)v->count;
+    (*page)[character % PAGE] = (uint16_t)v->count;
     return ERR_OK;
 }
 
@@ -61,7 +76,7 @@ static enum err take_character(struct vocabulary *v, uint32_t character, struct 
         return fault_set(fault, ERR_INVALID_FIELD, FIELD,
                          "%s cannot be in it: zero bytes are refused in texts, and carriage returns left out",
                          shown(character, text));
-    if (v->tokens[character])
+    if (find(v, character))
         return fault_set(fault, ERR_INVALID_FIELD, FIELD, "has %s twice", shown(character, text));
     if (v->count == VOCABULARY_MAX)
         return fault_set(fault, ERR_INVALID_FIELD, FIELD, "has more than %d characters", VOCABULARY_MAX);
@@ -117,11 +132,11 @@ static enum err take_unknown(struct vocabulary *v, const json_t *value, struct f
             "them");
     if (value)
         character = utf8_decode(json_string_value(value), json_string_length(value));
-    if (value && !v->tokens[character])
+    if (value && !find(v, character))
         return fault_set(fault, ERR_INVALID_FIELD, "data.unknown", "%s is not in the vocabulary itself",
                          shown(character, text));
-    v->has_unknown = v->tokens[character] != 0;
-    v->unknown = v->has_unknown ? v->tokens[character] - 1U : 0;
+    v->has_unknown = find(v, character) > 0;
+    v->unknown = v->has_unknown ? find(v, character) - 1 : 0;
     return ERR_OK;
 }
 
@@ -131,8 +146,8 @@ enum err vocabulary_init(const json_t *value, const json_t *unknown, struct voca
     const char *text = value ? json_string_value(value) : "paper";
     enum err err = ERR_OK;
     *out = (struct vocabulary){.is_of_data = str_eq(text, "data"),
-                               .tokens = calloc(NUM_CODES, sizeof *out->tokens)};
-    if (!out->tokens)
+                               .pages = calloc(NUM_PAGES, sizeof *out->pages)};
+    if (!out->pages)
         return no_memory(fault);
     if (json_is_array(value))
         err = take_list(out, value, fault);
@@ -174,10 +189,11 @@ static enum err not_in_it(struct vocabulary *v, uint32_t character, uint32_t *ou
 
 enum err vocabulary_token(struct vocabulary *v, uint32_t character, uint32_t *out, char *out_why, size_t room)
 {
+    const uint32_t found = find(v, character);
     v->num_characters++;
-    if (!v->tokens[character])
+    if (found == 0)
         return not_in_it(v, character, out, out_why, room);
-    *out = v->tokens[character] - 1U;
+    *out = found - 1;
     return ERR_OK;
 }
 
@@ -206,8 +222,9 @@ static enum err sort(struct vocabulary *v, struct token_list *tokens, int32_t *l
         memcpy(sorted, v->characters, v->count * sizeof *sorted);
         qsort(sorted, v->count, sizeof *sorted, by_code);
         for (size_t i = 0; i < v->count; i++) {
-            new_token[v->tokens[sorted[i]] - 1] = (uint32_t)i;
-            v->tokens[sorted[i]] = (uint16_t)(i + 1);
+            uint16_t *token = &v->pages[sorted[i] / PAGE][sorted[i] % PAGE];
+            new_token[*token - 1] = (uint32_t)i;
+            *token = (uint16_t)(i + 1);
         }
         memcpy(v->characters, sorted, v->count * sizeof *sorted);
         for (size_t i = 0; i < tokens->count; i++)

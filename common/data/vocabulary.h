@@ -14,7 +14,7 @@
 struct vocabulary {
     size_t count, room;
     uint32_t *characters; /* [count] code points, by token */
-    uint16_t *tokens;     /* by code point: 1 + token; 0: not in it */
+    uint16_t **pages;     /* by code point, 256 each: 1 + token; 0, or no page: not in it */
     bool is_of_data;      /* grows by the characters that come */
     bool has_unknown;     /* characters that are not in it are read as the token `unknown` */
     uint32_t unknown;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/base/arena.h"
+#include "common/base/str.h"
 #include "common/data/dataset.h"
 #include "common/data/source.h"
 #include "common/json/json_spec.h"
@@ -23,11 +24,26 @@ static void prove_split(const struct dataset *d, const struct device_data *devic
     dataset_gather(d, device, split, n - some, NULL, some, x, y);
     for (size_t i = 0; i < some; i++)
         PROVE(y[i] >= 0 && y[i] < classes && counts[y[i]] > 0);
+    const size_t tokens = dataset_num_tokens(d);
     for (size_t i = 0; i < some * features; i++)
-        PROVE(isfinite(x[i]));
+        PROVE(isfinite(x[i]) && (tokens == 0 || (x[i] >= 0 && x[i] < (real)tokens && x[i] == floorf(x[i]))));
     free(counts);
     free(x);
     free(y);
+}
+
+/* Each character once. */
+static void prove_vocabulary(const struct dataset *d)
+{
+    const char *text = dataset_vocabulary(d);
+    size_t len = text ? strlen(text) : 0, characters = 0;
+    PROVE(!text == (dataset_num_tokens(d) == 0));
+    for (size_t i = 0, n; i < len; i += n) {
+        n = utf8_sequence(text + i, len - i);
+        PROVE(n > 0 && memmem(text + i + n, len - i - n, text + i, n) == NULL);
+        characters++;
+    }
+    PROVE(characters == dataset_num_tokens(d) && (!text || characters == (size_t)dataset_num_classes(d)));
 }
 
 static void prove_promises(const struct dataset *d)
@@ -38,6 +54,7 @@ static void prove_promises(const struct dataset *d)
         product *= shape[i];
     PROVE(dims >= 1 && (size_t)product == dataset_num_features(d) && product >= 1);
     PROVE(dataset_num_classes(d) >= 1 && dataset_num_devices(d) >= 1);
+    prove_vocabulary(d);
     for (size_t i = 0; i < dataset_num_devices(d); i++) {
         const struct device_data *device = dataset_device(d, i);
         PROVE(device->ordinal > last && device->num_train >= 1);

@@ -13,10 +13,22 @@
 /* A spec may ask for more than a fuzzer has: 64 GiB of synthetic examples are no mistake. */
 #define MOST_OF_ANYTHING 2000
 
-static const char *const names[] = {"a.csv",           "b.csv",     "x.npy",     "y.npy",
-                                    "z.npz",           "leaf.json", "images",    "labels",
-                                    "dir/a.csv",       "dir/b.csv", "dir/c.npz", "split/train/a.csv",
-                                    "split/test/a.csv"};
+static const char *const names[] = {"a.csv",
+                                    "b.csv",
+                                    "x.npy",
+                                    "y.npy",
+                                    "z.npz",
+                                    "leaf.json",
+                                    "images",
+                                    "labels",
+                                    "dir/a.csv",
+                                    "dir/b.csv",
+                                    "dir/c.npz",
+                                    "split/train/a.csv",
+                                    "split/test/a.csv",
+                                    "dir/a.txt",
+                                    "dir/b.txt",
+                                    "v"};
 #define NUM_NAMES (sizeof names / sizeof *names)
 
 static void enter_folder(void)

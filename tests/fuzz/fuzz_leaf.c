@@ -47,14 +47,23 @@ static void prove_agreement(const struct fuzz_input *in)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const more[] = {"", ",\"classes\":2", ",\"classes\":[\"a\",\"b\"]",
-                                       ",\"standardise\":\"device\""};
+    static const char *const more[] = {"",
+                                       ",\"classes\":2",
+                                       ",\"classes\":[\"a\",\"b\"]",
+                                       ",\"standardise\":\"device\"",
+                                       ",\"vocabulary\":\"data\"",
+                                       ",\"unknown\":\"\"",
+                                       ",\"tokens\":2,\"text_index\":1"};
+    static const char vectors[] = "good 1 2\nbad 3 4\n";
     struct fuzz_input in = {data, size};
     uint8_t how = fuzz_byte(&in);
-    char spec[256];
+    char spec[400];
     prove_agreement(&in);
-    (void)snprintf(spec, sizeof spec, "{\"source\":\"leaf\",\"path\":\"%s\"%s}", fuzz_file(0, in.at, in.left),
-                   more[how % 4]);
+    const char *path = fuzz_file(0, in.at, in.left);
+    (void)snprintf(spec, sizeof spec, "{\"source\":\"leaf\",\"path\":\"%s\"%s}", path, more[how % 7]);
+    (void)fuzz_dataset_text(spec);
+    (void)snprintf(spec, sizeof spec, "{\"source\":\"leaf\",\"path\":\"%s\",\"vectors\":\"%s\"%s}", path,
+                   fuzz_file(1, vectors, sizeof vectors - 1), how % 2 ? more[6] : "");
     (void)fuzz_dataset_text(spec);
     return 0;
 }

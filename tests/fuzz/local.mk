@@ -13,6 +13,7 @@ FUZZ_TARGETS = \
 	tests/bin/fuzz_csv \
 	tests/bin/fuzz_leaf \
 	tests/bin/fuzz_npy \
+	tests/bin/fuzz_text \
 	tests/bin/fuzz_sse \
 	tests/bin/fuzz_worker \
 	tests/bin/fuzz_trace \
@@ -90,6 +91,10 @@ tests_bin_fuzz_leaf_LDADD = $(FUZZ_DATA_LIBS)
 tests_bin_fuzz_npy_SOURCES = tests/fuzz/fuzz_npy.c
 tests_bin_fuzz_npy_LDFLAGS = $(FUZZ_LINK)
 tests_bin_fuzz_npy_LDADD = $(FUZZ_DATA_LIBS)
+
+tests_bin_fuzz_text_SOURCES = tests/fuzz/fuzz_text.c
+tests_bin_fuzz_text_LDFLAGS = $(FUZZ_LINK)
+tests_bin_fuzz_text_LDADD = $(FUZZ_DATA_LIBS)
 
 tests_bin_fuzz_sse_SOURCES = tests/fuzz/fuzz_sse.c
 tests_bin_fuzz_sse_LDFLAGS = $(FUZZ_LINK)

@@ -274,6 +274,27 @@ def leaf_seeds():
     yield "deep", b"\0" + b"[" * 70
     yield "tail", b"\0{} x"
     yield "twice", b'\0{"users":[],"users":[]}'
+    plays = {"users": ["ann"], "num_samples": [2], "user_data": {"ann": {"x": ["to b", "o b\u00e9"], "y": ["e", ","]}}}
+    for how in (0, 4, 5, 6):
+        yield f"plays{how}", bytes([how]) + text(plays).encode()
+    tweets = {"users": ["ann"], "num_samples": [3], "user_data": {
+        "ann": {"x": [["1", "2", None, "4", "so good!"], "bad", ["", "Bad", 3, "", "x"]], "y": [4, 0, "1"]}}}
+    for how in (0, 2, 3):
+        yield f"tweets{how}", bytes([how]) + text(tweets).encode()
+
+
+def text_seeds():
+    for how in range(5):
+        yield f"text{how}", bytes([how]) + "To be, or not to be: \u00e9\U0001f600 that is the question.\r\n".encode()
+    tweets = b'who,label,text\nann,4,"So, good!"\nbob,0,it\'s BAD\nann,0,bad ...\nbob,1,caf\xc3\xa9\n\n---\n'
+    for how, vectors in enumerate((b"good 1 2\nbad 3 4\n", b"2 2\ngood 1 2\nbad 3 4", b"it's\t1\r\n. . 5\nbad 2\r\n",
+                                   b"good 1 2\nbad 1\n", b"bad nan 1\n")):
+        yield f"tweets{how}", bytes([how]) + tweets + vectors
+    yield "gz", b"\0" + gzip.compress(b"to be or not to be", mtime=0)
+    yield "cut", b"\0ab\xc3"
+    yield "surrogate", b"\0ab\xed\xa0\x80cd"
+    yield "zero", b"\0ab\0cd"
+    yield "mark", b"\1\xef\xbb\xbfab cd ab"
 
 
 def json_seeds():
@@ -324,6 +345,10 @@ def data_seeds():
     yield "npz", text({"source": "npy", "path": "z.npz", "standardise": "device"}).encode() + b"\n--- z.npz\n" + npz(x=X4, y=Y4)
     yield "idx", text({"source": "idx", "train_images": "images", "train_labels": "labels", "partition": {"devices": 2}, "classes": 3, "standardise": "unit"}).encode() + b"\n--- images\n" + idx(4, 2, 2) + b"\n--- labels\n" + idx(4, data=b"\0\1\2\1")
     yield "leaf", text({"source": "leaf", "path": "leaf.json"}).encode() + b"\n--- leaf.json\n" + next(leaf_seeds())[1][1:]
+    plays = b"\n--- dir/a.txt\nto be, or not to be\n--- dir/b.txt\nthat is the question"
+    yield "text", text({"source": "text", "path": "dir", "window": 3, "stride": 2, "vocabulary": "data", "train_fraction": 0.5}).encode() + plays
+    yield "alphabet", text({"source": "text", "path": "dir/a.txt", "window": 3, "vocabulary": ["a", "b"], "unknown": "b"}).encode() + plays
+    yield "sentiment", text({"source": "sentiment", "path": "a.csv", "label": "y", "text": "z", "vectors": "v", "tokens": 2}).encode() + b.replace(b"b.csv", b"a.csv").replace(b"a\n", b"0\n").replace(b"b\n", b"1\n") + b"\n--- v\n2 1 2\n4 1 2\n"
     yield "synthetic", text({"source": "synthetic", "alpha": 1, "beta": 1, "devices": 3}).encode()
     yield "synthetic-iid", text({"source": "synthetic", "alpha": 0, "beta": 0, "iid": True, "devices": 3, "seed": 9}).encode()
     yield "nothing", b"{}"
@@ -421,7 +446,7 @@ def all_seeds():
     for i, value in enumerate(["", "0", "1", "-1", "5", "99999999999999999999", ID, ID.upper(), "latest", "completed", "train_loss", "a%b", "é", "\0", "a\r\nb",
                                "0190a0b0", "2026-01-02T03:04:05Z", "online", "1.5", "key=value"]):
         yield "cursors", f"{i:02d}", bytes([i % 4]) + value.encode()
-    for target, seeds in {"safetensors": safetensors_seeds, "npy": npy_seeds, "idx": idx_seeds, "csv": csv_seeds, "leaf": leaf_seeds, "json_spec": json_seeds,
+    for target, seeds in {"safetensors": safetensors_seeds, "npy": npy_seeds, "idx": idx_seeds, "csv": csv_seeds, "leaf": leaf_seeds, "text": text_seeds, "json_spec": json_seeds,
                           "run_spec": run_spec_seeds, "data_spec": data_seeds, "worker": worker_seeds, "trace": trace_seeds, "secrets": secret_seeds,
                           "sse": sse_seeds}.items():
         for name, value in seeds():
