@@ -10,3 +10,7 @@ LOAD_LIBS = libfedlane-load.a -lssl $(BASE_LIBS)
 noinst_PROGRAMS += bench/bench_load
 bench_bench_load_SOURCES = bench/bench_load.c
 bench_bench_load_LDADD = $(LOAD_LIBS)
+
+noinst_PROGRAMS += bench/bench_plain
+bench_bench_plain_SOURCES = bench/bench_plain.c
+bench_bench_plain_LDADD = $(HTTPD_LIBS)
