@@ -347,6 +347,12 @@ def simulate(spec, *options, threads=1):
     return [x for x in lines if x.get("type") != "final"], [x for x in lines if x.get("type") == "final"][0]
 
 
+def without_opencl():
+    """An environment in which no OpenCL device is found. Looking for one loads the system's library, over whose thread-local
+    storage the leak checker falls now and then."""
+    return {"OCL_ICD_VENDORS": "/nonexistent", "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+
+
 def main(names):
     """Runs every test_* function (or those named on the command line), each with a lab of its own."""
     chosen = sys.argv[1:] or [n for n in names if n.startswith("test_")]

@@ -366,7 +366,7 @@ def test_connection_errors(lab):
 
 def test_doctor(lab):
     lab.start_server()
-    no_driver = {"OCL_ICD_VENDORS": "/nonexistent"}  # test_opencl.py looks at those that are there
+    no_driver = harness.without_opencl()  # test_opencl.py looks at devices that are there
     rows = {r["what"]: r for r in json.loads(exits(lab, FINE, "doctor", "--format", "json", env=no_driver).stdout)}
     for what in ("server", "version", "token", "clock", "disk", "kernels", "opencl"):
         assert what in rows and rows[what]["detail"], rows

@@ -93,7 +93,7 @@ def use_command_line(lab, secrets, texts):
     secrets["of the command line"] = json.loads(made.stdout)["token"]
     token_file = lab.write("viewer.token", secrets["of the command line"] + "\n")
     os.chmod(token_file, 0o600)
-    no_driver = {"OCL_ICD_VENDORS": "/nonexistent"}
+    no_driver = harness.without_opencl()
     env = {"FEDLANE_TOKEN": "", **no_driver}
     for args in (("run", "list"), ("token", "list"), ("doctor",), ("run", "show", "0" * 32)):
         for option in (("--token-file", token_file), ()):
