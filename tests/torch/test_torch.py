@@ -1,33 +1,11 @@
 #!/usr/bin/python3
 """Local training against PyTorch: loss, gradients and weights after many steps, from the same weights and batches. The
-torch side is built from the model's JSON by examples/fedlane_torch.py and orders its batches by docs/algorithms.md. It is
-the system's python3, which has Debian's python3-torch."""
-import ctypes
-import json
-import os
-import subprocess
-import sys
+torch side is built from the model's JSON by examples/fedlane_torch.py and orders its batches by docs/algorithms.md."""
+from torch_side import fedlane_torch, harness, local_job, numpy, torch
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scenario"))
-import harness  # noqa: E402
-
-# Sanitizers look at every operation's memory in tests/compute and tests/unit/nn; here they would only see the same again, slowly.
-if os.environ.get("ASAN_OPTIONS") or os.environ.get("TSAN_OPTIONS"):
-    harness.skip("compares results, which sanitizers do not change")
-os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
-try:
-    import numpy
-    import torch
-except ImportError:
-    harness.skip("no PyTorch for /usr/bin/python3; ./dev deps check installs Debian's python3-torch")
-sys.path.insert(0, os.path.join(harness.SRC, "examples"))
-import fedlane_torch  # noqa: E402
-
-torch.set_num_threads(1)
-for option in (-1, -3):  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD: no page faults for every tensor, a third of PyTorch's time
-    ctypes.CDLL(None).mallopt(option, 1 << 28)
 SEED, ROUND, TEST_ROWS = 5, 3, 7
-# Of each tensor: relative to the gradient, and to the way that the weights went. PyTorch's own float32 is 7e-4 from float64 after 100 steps of the CNN.
+# Of each tensor: relative to the gradient, and to the way that the weights went. PyTorch's own float32 is 7e-4 from float64
+# after 100 steps of the CNN.
 GRADIENT, WEIGHTS, CNN_WEIGHTS = 1e-5, 1e-4, 5e-3
 
 
@@ -152,20 +130,14 @@ class Case:
         fedlane_torch.save(self.weights, self.start)
 
     def ours(self, backend):
-        """(facts, gradient, weights) of tests/bin/local_job."""
         data = self.lab.path("data.npz")
         numpy.savez(data, x=self.x[:self.rows], y=self.y[:self.rows], test_x=self.x[self.rows:], test_y=self.y[self.rows:])
-        case = self.lab.write("case.json", {
+        facts, gradient, weights = local_job(self.lab, backend, {
             "model": self.given, "data": {"source": "npy", "path": data}, "seed": SEED, "round": ROUND,
             "training": {"batch_size": self.batch_size, "local_steps": self.steps, "learning_rate": self.learning_rate,
-                         "proximal_mu": self.mu}})
-        done = subprocess.run([os.path.join(harness.BUILD, "tests", "bin", "local_job"), backend, case, self.weights, self.lab.folder],
-                              capture_output=True, text=True, timeout=harness.TIMEOUT_S)
-        assert done.returncode == 0, done
-        with open(self.lab.path("facts.json")) as f:
-            facts = json.load(f)
+                         "proximal_mu": self.mu}}, self.weights)
         facts["train_loss"], = facts.pop("train_losses")
-        return facts, fedlane_torch.load(self.lab.path("gradient.safetensors")), fedlane_torch.load(self.lab.path("weights.safetensors"))
+        return facts, gradient, weights
 
     def loss(self, x, y):
         logits = self.net(torch.from_numpy(x))
