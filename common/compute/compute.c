@@ -130,6 +130,16 @@ const char *compute_description(const struct compute *c)
     return c->backend->describe ? c->backend->describe(c->state) : c->backend->name;
 }
 
+const char *compute_trouble(const struct compute *c)
+{
+    return c->backend->trouble ? c->backend->trouble(c->state) : "";
+}
+
+size_t compute_device_available(const struct compute *c)
+{
+    return c->backend->available ? c->backend->available(c->state) : SIZE_MAX;
+}
+
 enum err compute_alloc(struct compute *c, size_t bytes, struct compute_buffer **out)
 {
     if (!compute_memory_take(bytes))

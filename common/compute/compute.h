@@ -58,11 +58,17 @@ void compute_close(struct compute *c); /* all its buffers freed before */
 const char *compute_name(const struct compute *c);
 const char *compute_description(
     const struct compute *c); /* library, version, kernels: one line for the log */
+/* What failed last on a device and which that is, for whoever is told that an operation failed; "" where
+ * there is nothing to add to its error. */
+const char *compute_trouble(const struct compute *c);
 
 /* At most so many bytes in all buffers of the process together; 0, as at the start: no limit. */
 void compute_limit_memory(size_t bytes);
 size_t compute_memory_limit(void);
 size_t compute_memory_left(void); /* SIZE_MAX without a limit */
+/* Bytes of the largest buffer that the backend's device could take now, without that limit; SIZE_MAX where it
+ * computes in the machine's memory. */
+size_t compute_device_available(const struct compute *c);
 
 /* Contents are zero. ERR_NO_MEMORY, also above the limit. */
 enum err compute_alloc(struct compute *c, size_t bytes, struct compute_buffer **out) MUST_CHECK;

@@ -29,6 +29,11 @@ struct compute_backend {
     enum err (*wait)(void *state) MUST_CHECK;
     /* compute_scratch_bytes of an operation that it supports; NULL where it never wants any. */
     size_t (*scratch)(void *state, const struct compute_op *op);
+    /* Bytes of the largest buffer that its device could take now; NULL where the machine's memory decides. */
+    size_t (*available)(void *state);
+    /* What failed last, and on which device, "" before; NULL where nothing fails without saying it otherwise.
+     */
+    const char *(*trouble)(void *state);
 };
 
 extern const struct compute_backend compute_reference, compute_openblas, compute_opencl;

@@ -8,10 +8,16 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/compute_ops.c \
 	common/compute/host_memory.c \
 	common/compute/memory_limit.c \
-	common/compute/opencl/cl_device.c common/compute/opencl/cl_device.h \
+	common/compute/opencl/cl_find.c common/compute/opencl/cl_find.h \
 	common/compute/opencl/cl_library.c common/compute/opencl/cl_library.h \
+	common/compute/opencl/cl_session.c common/compute/opencl/cl_device.h \
+	common/compute/opencl/launch.c common/compute/opencl/launch.h \
 	common/compute/opencl/opencl.c common/compute/opencl/opencl.h \
+	common/compute/opencl/opencl_conv.c \
+	common/compute/opencl/opencl_dense.c \
+	common/compute/opencl/opencl_image.c \
 	common/compute/opencl/opencl_run.c \
+	common/compute/opencl/opencl_sequence.c \
 	common/compute/openblas/conv.c common/compute/openblas/conv.h \
 	common/compute/openblas/lstm.h \
 	common/compute/openblas/kernels.c common/compute/openblas/kernels.h \
@@ -55,13 +61,14 @@ libfedlane_nn_a_SOURCES = \
 	common/nn/unpack.c
 libfedlane_nn_a_CFLAGS = $(AM_CFLAGS) $(OPENBLAS_CFLAGS)
 
-# The kernels travel as text in the program; the device's own compiler builds them.
+# The kernels travel as text in the program; the device's own compiler builds them. common.cl comes first.
+OPENCL_KERNELS = common.cl conv.cl dense.cl image.cl lstm.cl sequence.cl softmax.cl vector.cl
 nodist_libfedlane_nn_a_SOURCES = common/compute/opencl/opencl_sources.c
-common/compute/opencl/opencl_sources.c: build-aux/embed Makefile common/compute/opencl/kernels.cl
+common/compute/opencl/opencl_sources.c: build-aux/embed Makefile $(OPENCL_KERNELS:%=common/compute/opencl/%)
 	$(AM_V_GEN)$(MKDIR_P) common/compute/opencl && $(srcdir)/build-aux/embed opencl_sources \
-	$(srcdir)/common/compute/opencl kernels.cl >$@.tmp && mv $@.tmp $@
+	$(srcdir)/common/compute/opencl $(OPENCL_KERNELS) >$@.tmp && mv $@.tmp $@
 CLEANFILES += common/compute/opencl/opencl_sources.c
-EXTRA_DIST += common/compute/opencl/kernels.cl
+EXTRA_DIST += $(OPENCL_KERNELS:%=common/compute/opencl/%)
 
 # The worker's trainer, which `fedlane simulate` uses too.
 libfedlane_trainer_a_SOURCES = worker/token_check.c worker/token_check.h worker/trainer.h worker/trainer_local.c

@@ -62,7 +62,8 @@ def test_refusals(lab):
     fedlane("simulate", spec, "--device", "openblas:1", status=4, words=("openblas:1",))
     # Kernels that do not build: the compiler's own text, then a refusal, or the CPU where that was allowed.
     broken = {"FEDLANE_OPENCL_OPTIONS": "-Dmu=3"}
-    fedlane("simulate", spec, "--device", "opencl", status=4, words=("expected", "do not build"), **broken)
+    fedlane("simulate", spec, "--device", "opencl", status=4,
+            words=("conv.cl:", "expected", "--device: opencl:0: ", "the kernels of conv.cl do not build"), **broken)
     fedlane("simulate", spec, "--device", "auto", words=("training on the cpu",), **broken)
 
 

@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
-#include "common/base/log.h"
 
 static const char file_name[] = "libOpenCL.so.1";
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -51,13 +51,39 @@ enum err cl_library_get(const struct cl_library **out, struct fault *fault)
     return ERR_OK;
 }
 
-enum err cl_check(cl_int code, const char *what)
+/* Those that users meet. */
+#define CL_ERRORS(X)                                                                                         \
+    X(CL_DEVICE_NOT_FOUND)                                                                                   \
+    X(CL_DEVICE_NOT_AVAILABLE)                                                                               \
+    X(CL_COMPILER_NOT_AVAILABLE)                                                                             \
+    X(CL_MEM_OBJECT_ALLOCATION_FAILURE)                                                                      \
+    X(CL_OUT_OF_RESOURCES)                                                                                   \
+    X(CL_OUT_OF_HOST_MEMORY)                                                                                 \
+    X(CL_BUILD_PROGRAM_FAILURE)                                                                              \
+    X(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)                                                          \
+    X(CL_INVALID_DEVICE)                                                                                     \
+    X(CL_INVALID_CONTEXT)                                                                                    \
+    X(CL_INVALID_COMMAND_QUEUE)                                                                              \
+    X(CL_INVALID_BUILD_OPTIONS)                                                                              \
+    X(CL_INVALID_WORK_GROUP_SIZE)                                                                            \
+    X(CL_INVALID_BUFFER_SIZE)
+
+struct cl_error_text cl_error_text(cl_int code)
 {
-    if (code == CL_SUCCESS)
-        return ERR_OK;
-    log_error("opencl", "%s: OpenCL error %d", what, (int)code);
-    return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
-                   code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE
-               ? ERR_NO_MEMORY
-               : ERR_UNAVAILABLE;
+    static const struct {
+        cl_int code;
+        const char *name;
+    } names[] = {
+#define X(name) {name, #name},
+        CL_ERRORS(X)
+#undef X
+    };
+    struct cl_error_text out;
+    const char *name = "OpenCL error";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (names[i].code == code)
+            name = names[i].name;
+    }
+    (void)snprintf(out.text, sizeof out.text, "%s %d", name, (int)code);
+    return out;
 }

@@ -39,7 +39,10 @@ struct cl_library {
  * install. */
 enum err cl_library_get(const struct cl_library **out, struct fault *fault) MUST_CHECK;
 
-/* Logs what failed; ERR_NO_MEMORY for the codes that mean it, else ERR_UNAVAILABLE; CL_SUCCESS is ERR_OK. */
-enum err cl_check(cl_int code, const char *what) MUST_CHECK;
+/* "CL_OUT_OF_RESOURCES -5" */
+struct cl_error_text {
+    char text[64];
+};
+struct cl_error_text cl_error_text(cl_int code);
 
 #endif

@@ -1,19 +1,12 @@
-#include "common/compute/opencl/cl_device.h"
+#include "common/compute/opencl/cl_find.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "common/base/embed.h"
-#include "common/base/log.h"
 
-enum { MAX_PLATFORMS = 16, MAX_DEVICES = 32, LOG_BYTES = 4096 };
+enum { MAX_PLATFORMS = 16, MAX_DEVICES = 32, WORK_ITEMS = 256 /* the largest group of our kernels */ };
 
-extern const struct embedded_file opencl_sources[];
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct cl_device devices[MAX_DEVICES]; /* found; `program` is set once its kernels are built */
-static cl_device_type types[MAX_DEVICES];
+static struct cl_device devices[MAX_DEVICES];
 static cl_uint num_devices;
 static bool are_found;
 
@@ -27,6 +20,9 @@ static void describe(struct cl_device *d, cl_uint number)
     (void)cl->clGetDeviceInfo(d->id, CL_DEVICE_EXTENSIONS, sizeof extensions, extensions, NULL);
     (void)cl->clGetDeviceInfo(d->id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory, &memory, NULL);
     (void)cl->clGetDeviceInfo(d->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest, NULL);
+    (void)cl->clGetDeviceInfo(d->id, CL_DEVICE_TYPE, sizeof d->type, &d->type, NULL);
+    (void)cl->clGetDeviceInfo(d->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof d->most_work_items,
+                              &d->most_work_items, NULL);
     d->has_double = strstr(extensions, "cl_khr_fp64") != NULL;
     d->memory_bytes = memory;
     d->largest_buffer_bytes = largest;
@@ -50,7 +46,6 @@ static void find_devices(const struct cl_library *cl)
             struct cl_device *d = &devices[num_devices];
             d->cl = cl;
             d->id = ids[i];
-            (void)cl->clGetDeviceInfo(d->id, CL_DEVICE_TYPE, sizeof *types, &types[num_devices], NULL);
             describe(d, num_devices);
         }
     }
@@ -67,64 +62,23 @@ static enum err choose(const char *which, struct cl_device **out, struct fault *
                              "opencl:%.40s: the device must be a number, as in opencl:0, or gpu", which);
     } else {
         for (cl_uint i = num_devices; i-- > 0;)
-            number = types[i] & CL_DEVICE_TYPE_GPU ? i : number;
-        if (which && !(types[number] & CL_DEVICE_TYPE_GPU))
+            number = devices[i].type & CL_DEVICE_TYPE_GPU ? i : number;
+        if (which && !(devices[number].type & CL_DEVICE_TYPE_GPU))
             return fault_set(fault, ERR_UNAVAILABLE, NULL, "none of the %u OpenCL devices is a GPU",
                              (unsigned)num_devices);
     }
     if (number >= num_devices)
         return fault_set(fault, ERR_UNAVAILABLE, NULL, "no OpenCL device %lu; there are %u, from opencl:0 on",
                          number, (unsigned)num_devices);
+    if (devices[number].most_work_items < WORK_ITEMS)
+        return fault_set(fault, ERR_UNAVAILABLE, NULL,
+                         "%s: runs at most %zu work-items together, and %d are needed",
+                         devices[number].description, devices[number].most_work_items, WORK_ITEMS);
     *out = &devices[number];
     return ERR_OK;
 }
 
-static void log_build(const struct cl_device *d, cl_program program)
-{
-    size_t size = 0;
-    (void)d->cl->clGetProgramBuildInfo(program, d->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
-    char *text = calloc(1, size + 1);
-    if (text)
-        (void)d->cl->clGetProgramBuildInfo(program, d->id, CL_PROGRAM_BUILD_LOG, size, text, NULL);
-    log_error("opencl", "%s: the kernels do not build:\n%.*s", d->description, (int)LOG_BYTES,
-              text ? text : "");
-    free(text);
-}
-
-/* FEDLANE_OPENCL_OPTIONS is given to the device's compiler as it is. */
-static enum err build(struct cl_device *d, struct fault *fault)
-{
-    const char *source = (const char *)opencl_sources[0].data, *more = getenv("FEDLANE_OPENCL_OPTIONS");
-    char options[512];
-    cl_int code = CL_SUCCESS;
-    (void)snprintf(options, sizeof options, "-cl-std=CL1.2%s %s", d->has_double ? " -DHAS_DOUBLE" : "",
-                   more ? more : "");
-    cl_context context = d->cl->clCreateContext(NULL, 1, &d->id, NULL, NULL, &code);
-    if (cl_check(code, "clCreateContext"))
-        return fault_set(fault, ERR_UNAVAILABLE, NULL, "%s: cannot be used (OpenCL error %d)", d->description,
-                         (int)code);
-    cl_program program = d->cl->clCreateProgramWithSource(context, 1, &source, NULL, &code);
-    if (code == CL_SUCCESS) {
-        code = d->cl->clBuildProgram(program, 1, &d->id, options, NULL, NULL);
-        if (code != CL_SUCCESS) {
-            log_build(d, program);
-            (void)d->cl->clReleaseProgram(program);
-        }
-    }
-    if (code != CL_SUCCESS) {
-        (void)d->cl->clReleaseContext(context);
-        return fault_set(
-            fault, ERR_UNAVAILABLE, NULL,
-            "%s: the kernels do not build there (OpenCL error %d); the compiler's text is in the log",
-            d->description, (int)code);
-    }
-    d->context = context;
-    d->program = program;
-    return ERR_OK;
-}
-
-/* With the lock held. */
-static enum err look_for_devices(struct fault *fault)
+enum err cl_find_all(size_t *out_count, struct fault *fault)
 {
     const struct cl_library *cl = NULL;
     enum err err = cl_library_get(&cl, fault);
@@ -133,6 +87,7 @@ static enum err look_for_devices(struct fault *fault)
     if (!are_found)
         find_devices(cl);
     are_found = true;
+    *out_count = num_devices;
     if (num_devices > 0)
         return ERR_OK;
     return fault_set(
@@ -141,26 +96,30 @@ static enum err look_for_devices(struct fault *fault)
         "train on the cpu");
 }
 
-enum err cl_device_count(size_t *out, struct fault *fault)
+enum err cl_find(const char *which, struct cl_device **out, struct fault *fault)
 {
-    (void)pthread_mutex_lock(&lock);
-    enum err err = look_for_devices(fault);
-    *out = num_devices;
-    (void)pthread_mutex_unlock(&lock);
-    return err;
+    size_t count = 0;
+    enum err err = cl_find_all(&count, fault);
+    return err ? err : choose(which, out, fault);
 }
 
-enum err cl_device_get(const char *which, const struct cl_device **out, struct fault *fault)
+bool cl_device_take(struct cl_device *d, size_t bytes)
 {
-    struct cl_device *d = NULL;
-    (void)pthread_mutex_lock(&lock);
-    enum err err = look_for_devices(fault);
-    if (!err)
-        err = choose(which, &d, fault);
-    if (!err && d && !d->program)
-        err = build(d, fault);
-    (void)pthread_mutex_unlock(&lock);
-    if (!err)
-        *out = d;
-    return err;
+    size_t before = atomic_fetch_add(&d->bytes_in_use, bytes);
+    if (bytes <= d->largest_buffer_bytes && before <= d->memory_bytes && bytes <= d->memory_bytes - before)
+        return true;
+    cl_device_give(d, bytes);
+    return false;
+}
+
+void cl_device_give(struct cl_device *d, size_t bytes)
+{
+    (void)atomic_fetch_sub(&d->bytes_in_use, bytes);
+}
+
+size_t cl_device_available(const struct cl_device *d)
+{
+    const uint64_t used = atomic_load(&d->bytes_in_use),
+                   left = used < d->memory_bytes ? d->memory_bytes - used : 0;
+    return (size_t)(left < d->largest_buffer_bytes ? left : d->largest_buffer_bytes);
 }
