@@ -82,14 +82,20 @@ void task_result_fail(struct task_result *out, const char *code, const char *det
     fail(out, code, detail);
 }
 
-static void fail_err(struct task_result *r, enum err e, const char *what)
+/* A computation failed. What is under way ends here; the trainer, whose device may be gone, is not used
+ * again. */
+static void fail_err(const struct work *w, enum err e, const char *what)
 {
+    const struct trainer_ops *ops = w->runner->cache.ops;
+    const char *trouble = ops->trouble ? ops->trouble(w->slot->trainer) : "";
     char detail[512];
     if (e == ERR_NO_MEMORY)
-        (void)snprintf(detail, sizeof detail, "not enough memory for %s", what);
+        (void)snprintf(detail, sizeof detail, "not enough memory for %s%s%s", what, trouble[0] ? ": " : "",
+                       trouble);
     else
-        (void)snprintf(detail, sizeof detail, "%s did not work: %s", what, err_name(e));
-    fail(r, e == ERR_NO_MEMORY ? "out_of_memory" : "internal", detail);
+        (void)snprintf(detail, sizeof detail, "%s did not work: %s", what,
+                       trouble[0] ? trouble : err_name(e));
+    fail(w->result, e == ERR_NO_MEMORY ? "out_of_memory" : "internal", detail);
 }
 
 static enum task_order ask(const struct work *w)
@@ -123,7 +129,7 @@ static bool evaluate(const struct work *w)
     enum err e =
         evaluate_splits(w->runner->cache.ops, w->slot->trainer, w->task->ordinal, w->w_t, &w->result->eval);
     if (e) {
-        fail_err(w->result, e, "evaluating the model");
+        fail_err(w, e, "evaluating the model");
         return false;
     }
     lag(w, mono_ns() - start);
@@ -141,7 +147,7 @@ static void answer(const struct work *w)
         int64_t gradient_start = mono_ns();
         enum err e = w->runner->cache.ops->gradient(w->slot->trainer, task->ordinal, w->w_t, w->slot->values);
         if (e) {
-            fail_err(r, e, "computing the gradient");
+            fail_err(w, e, "computing the gradient");
             return;
         }
         lag(w, mono_ns() - gradient_start);
@@ -291,7 +297,7 @@ static void train(const struct work *w)
     r->is_measured = !e && r->outcome != WORK_CANCELLED;
     ops->end(t);
     if (e)
-        fail_err(r, e, "training");
+        fail_err(w, e, "training");
     else if (r->outcome != WORK_CANCELLED)
         judge(w);
 }

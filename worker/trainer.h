@@ -71,6 +71,9 @@ struct trainer_ops {
     enum err (*snapshot)(struct trainer *t, real *out_weights, struct train_progress *out) MUST_CHECK;
     void (*progress)(const struct trainer *t,
                      struct train_progress *out); /* cheap; of the thread that steps */
+    /* What failed last on which device, "" where nothing is known but the call's error. NULL: never anything.
+     */
+    const char *(*trouble)(const struct trainer *t);
     void (*end)(struct trainer *t);
     /* Mean loss and correct predictions of weights w on a device's split. */
     enum err (*evaluate)(struct trainer *t, int64_t ordinal, enum data_split split, const real *w,

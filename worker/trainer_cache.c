@@ -25,6 +25,13 @@ void trainer_cache_release(struct trainer_cache *c)
         slot_release(c->ops, &c->slots[--c->num_slots]);
 }
 
+static void evict(struct trainer_cache *c, size_t slot)
+{
+    slot_release(c->ops, &c->slots[slot]);
+    c->slots[slot] = c->slots[--c->num_slots];
+    c->slots[c->num_slots] = (struct trainer_slot){0};
+}
+
 static void evict_oldest(struct trainer_cache *c)
 {
     size_t oldest = 0;
@@ -32,9 +39,17 @@ static void evict_oldest(struct trainer_cache *c)
         if (c->slots[i].last_use < c->slots[oldest].last_use)
             oldest = i;
     }
-    slot_release(c->ops, &c->slots[oldest]);
-    c->slots[oldest] = c->slots[--c->num_slots];
-    c->slots[c->num_slots] = (struct trainer_slot){0};
+    evict(c, oldest);
+}
+
+/* A trainer whose device failed is not used again: the device may be back, but not for what was open on it.
+ */
+static void evict_broken(struct trainer_cache *c)
+{
+    for (size_t i = c->num_slots; c->ops->trouble && i-- > 0;) {
+        if (c->ops->trouble(c->slots[i].trainer)[0] != '\0')
+            evict(c, i);
+    }
 }
 
 static size_t bytes_in_use(const struct trainer_cache *c)
@@ -97,6 +112,7 @@ enum err trainer_cache_get(struct trainer_cache *c, const char *model, int64_t b
                            struct trainer_slot **out, const char **out_code, struct fault *fault)
 {
     struct trainer_slot *s = NULL;
+    evict_broken(c);
     for (size_t i = 0; i < c->num_slots && !s; i++) {
         if (c->slots[i].batch_size == batch_size && str_eq(c->slots[i].model, model))
             s = &c->slots[i];

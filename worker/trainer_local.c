@@ -125,6 +125,11 @@ static enum err local_open(const struct arch *arch, const struct dataset *data, 
     return ERR_OK;
 }
 
+static const char *local_trouble(const struct trainer *t)
+{
+    return compute_trouble(t->compute);
+}
+
 static void local_plan(const struct trainer *t, struct trainer_plan *out)
 {
     *out = t->plan;
@@ -211,8 +216,8 @@ static enum err local_begin(struct trainer *t, const struct train_job *job, cons
         err = model_gradient_norm(t->model, &t->progress.grad_norm_start);
     if (err) {
         t->device = NULL;
-        return fault_set(fault, err, NULL, "device %lld could not start its training",
-                         (long long)job->ordinal);
+        return fault_set(fault, err, NULL, "device %lld could not start its training%s%s",
+                         (long long)job->ordinal, local_trouble(t)[0] ? ": " : "", local_trouble(t));
     }
     return ERR_OK;
 }
@@ -345,6 +350,7 @@ const struct trainer_ops trainer_local = {
     .step = local_step,
     .snapshot = local_snapshot,
     .progress = local_progress,
+    .trouble = local_trouble,
     .end = local_end,
     .evaluate = local_evaluate,
     .gradient = local_gradient,

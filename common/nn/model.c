@@ -87,6 +87,13 @@ static void refuse_memory(const struct model *m, struct fault *fault)
                         "the model needs %zu bytes for training with batches of %zu, and %zu are left of the "
                         "%zu that --memory allows: raise it, or make the model smaller",
                         m->memory.total_bytes, m->max_rows, left, limit);
+    else if (m->memory.total_bytes > compute_device_available(m->compute))
+        (void)fault_set(
+            fault, ERR_NO_MEMORY, NULL,
+            "the model needs %zu bytes in one piece for training with batches of %zu, and %zu are left on "
+            "%s: make the model or its batches smaller, or train on another device",
+            m->memory.total_bytes, m->max_rows, compute_device_available(m->compute),
+            compute_description(m->compute));
     else
         (void)fault_set(fault, ERR_NO_MEMORY, NULL,
                         "out of memory: the model needs %zu bytes for training with batches of %zu",
