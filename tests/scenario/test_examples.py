@@ -6,10 +6,12 @@ import os
 import subprocess
 
 import harness
+from specs import merged
 
 EXAMPLES = os.path.join(harness.SRC, "examples")
 FASHION_MNIST = "/usr/share/datasets/fashion-mnist"
-SPECS = ("synthetic-1-1.json", "slow-devices.json", "fashion-mnist.json", "fashion-mnist-cnn.json", "demo-fedavg.json", "demo-fedprox.json")
+SPECS = ("synthetic-1-1.json", "slow-devices.json", "fashion-mnist.json", "fashion-mnist-cnn.json",
+         "fashion-mnist-dirichlet.json", "demo-fedavg.json", "demo-fedprox.json")
 
 
 def load(name):
@@ -19,6 +21,13 @@ def load(name):
 
 def has_data(data):
     return data["source"] != "fashion_mnist" or os.path.isdir(FASHION_MNIST)
+
+
+def short(spec):
+    """Of large models only some steps: sanitizers make the arithmetic slow."""
+    if "preset" in spec["model"]:
+        return merged(spec, {"num_rounds": 2, "training": {"local_epochs": None, "local_steps": 2}, "evaluation": {"on": "none"}})
+    return merged(spec, {"num_rounds": 2, "training": {"local_epochs": 1}})
 
 
 def test_a_device_in_curl(lab):
@@ -55,10 +64,7 @@ def test_specs_in_short(lab):
         if not has_data(spec["data"]):
             print("%s needs the Debian package dataset-fashion-mnist" % name)
             continue
-        less = ["training.local_epochs=1"]
-        if "local_steps" in spec["training"]:
-            less = ["training.local_steps=2", "evaluation.on=none"]  # sanitizers make the arithmetic slow
-        rounds, final = harness.simulate(spec, *[a for s in ["num_rounds=2"] + less for a in ("--set", s)])
+        rounds, final = harness.simulate(short(spec))
         assert final["outcome"] == "completed" and final["deterministic"] is True, final
         assert len(rounds) == 2 and all(r["selected"] == 10 for r in rounds), rounds
         assert all(r["evaluated"] == r["evaluators"] for r in rounds), rounds
@@ -72,7 +78,7 @@ def test_every_spec_is_known_here(lab):
 def test_workers_data_are_the_specs_data(lab):
     """A worker with the file of examples/data has the very devices that the spec names."""
     pairs = {"synthetic-1-1.json": "synthetic-1-1.json", "fashion-mnist.json": "fashion-1000.json",
-             "fashion-mnist-cnn.json": "fashion-100.json",
+             "fashion-mnist-cnn.json": "fashion-100.json", "fashion-mnist-dirichlet.json": "fashion-10.json",
              "demo-fedavg.json": "fashion-100.json", "demo-fedprox.json": "fashion-100.json"}
     for spec_name, data_name in pairs.items():
         spec, data = load(spec_name), load(os.path.join("data", data_name))
@@ -84,14 +90,31 @@ def test_workers_data_are_the_specs_data(lab):
 
 
 def test_specs_over_http(lab):
-    """Submitted as they are, to workers with the data of the examples; short by --set."""
+    """Submitted to workers with the data of the examples: the bits of the simulation. The first one as it is, short by --set."""
     lab.start_server()
     lab.start_worker(load("data/synthetic-1-1.json"), "0-29", name="synthetic")
-    short = ("--set", "num_rounds=2", "--set", "training.local_epochs=1")
-    run = json.loads(lab.cli("run", "submit", os.path.join(EXAMPLES, "synthetic-1-1.json"), *short, "--format", "json").stdout)
+    less = ("--set", "num_rounds=2", "--set", "training.local_epochs=1")
+    run = json.loads(lab.cli("run", "submit", os.path.join(EXAMPLES, "synthetic-1-1.json"), *less, "--format", "json").stdout)
     assert lab.wait_run(run["id"])["outcome"] == "completed"
-    rounds, _ = harness.simulate(load("synthetic-1-1.json"), *short)
+    rounds, _ = harness.simulate(load("synthetic-1-1.json"), *less)
     assert lab.hashes(run["id"])[:2] == [r["aggregate_sha256"] for r in rounds]
+
+
+def test_large_models_over_http(lab):
+    """With stragglers, whose part counts."""
+    lab.start_server()
+    for name in [n for n in SPECS if "preset" in load(n)["model"]]:
+        spec = short(load(name))
+        if not has_data(spec["data"]):
+            continue
+        num_devices = spec["selection"]["population"]
+        worker = lab.start_worker(dict(spec["data"], seed=spec["seed"]), "0-%d" % (num_devices - 1), name=spec["experiment"], threads=2)
+        run = lab.submit(spec)
+        assert lab.wait_run(run)["outcome"] == "completed"
+        rounds, _ = harness.simulate(spec)
+        assert lab.hashes(run) == [r["aggregate_sha256"] for r in rounds], name
+        assert sum(r["partial"] for r in rounds) > 0, rounds
+        worker.kill()
 
 
 harness.main(globals())
