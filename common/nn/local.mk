@@ -28,7 +28,9 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/openblas/openblas.c \
 	common/compute/openblas/template_conv.h \
 	common/compute/openblas/template_dot.h \
+	common/compute/openblas/template_exponential.h \
 	common/compute/openblas/template_lstm.h \
+	common/compute/openblas/template_many.h \
 	common/compute/openblas/template_outer.h \
 	common/compute/openblas/template_panel.h \
 	common/compute/openblas/template_relu.h \

@@ -1,4 +1,46 @@
 #include "tests/compute/lstm_ops.h"
+#include <math.h>
+#include <string.h>
+
+/* Every exponent, some mantissas, both signs; and what is no ordinary number. */
+static float gate_input(size_t i)
+{
+    static const float others[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, -NAN, 88.2f, -88.2f, 88.5f, -88.5f};
+    const size_t num_others = sizeof others / sizeof *others;
+    if (i < num_others)
+        return others[i];
+    i -= num_others;
+    const float mantissa = 1 + (float)(i / 2 % 8) / 8 + (float)(i % 5) / 64;
+    return ldexpf(i % 2 ? -mantissa : mantissa, (int)(i / 16 % 277) - 149);
+}
+
+static void ck_near(float got, double expected, float input)
+{
+    if (isnan(input))
+        ck_assert(isnan(got));
+    else if (!(fabs((double)got - expected) <= 3e-7 * fabs(expected) + 2e-38))
+        ck_abort_msg("%g, not %g, for %g", (double)got, expected, (double)input);
+}
+
+/* The gates of many rows of one step: what comes from x goes through them alone. */
+static void ck_gates(struct compute *c)
+{
+    enum { UNITS = 4, ROWS = 4096, STRIDE = 16 };
+    const struct compute_lstm g = {.steps = 1, .units = UNITS};
+    struct compute_op op = {.kind = COMPUTE_LSTM_FORWARD, .rows = ROWS, .lstm = &g};
+    struct operands o;
+    make_operands(&op, 1, &o);
+    memset(o.bytes[1], 0, o.info[1].bytes);
+    for (size_t i = 0; i < (size_t)ROWS * STRIDE; i++)
+        ((float *)(void *)o.bytes[2])[i] = gate_input(i / STRIDE * UNITS + i % UNITS);
+    run_on(c, op, &o, 0);
+    for (size_t i = 0; i < (size_t)ROWS * STRIDE; i++) {
+        const float x = gate_input(i / STRIDE * UNITS + i % UNITS);
+        const bool is_tanh = i % STRIDE / UNITS == 2;
+        ck_near(((float *)(void *)o.bytes[2])[i], is_tanh ? tanh((double)x) : 1 / (1 + exp(-(double)x)), x);
+    }
+    free_operands(&o);
+}
 
 void ck_lstm_ops(struct compute *c, struct compute *reference)
 {
@@ -16,4 +58,5 @@ void ck_lstm_ops(struct compute *c, struct compute *reference)
             ck_op(c, reference, op);
         }
     }
+    ck_gates(c);
 }

@@ -61,6 +61,9 @@ static void ck_backend_in_part(struct compute *c, size_t part)
     ck_dense_and_softmax(c, reference, 10, 784, 200);
     ck_dense_and_softmax(c, reference, 64, 301, 101); /* large enough for BLAS */
     ck_dense_and_softmax(c, reference, 129, 48, 62);
+    static const size_t many[][3] = {{33, 129, 47}, {131, 150, 50}, {260, 1, 40}, {35, 0, 33}, {300, 40, 7}};
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++)
+        ck_dense_and_softmax(c, reference, many[i][0], many[i][1], many[i][2]);
     static const enum compute_kind vectors[] = {
         COMPUTE_RELU_FORWARD,  COMPUTE_RELU_BACKWARD, COMPUTE_TANH_FORWARD,
         COMPUTE_TANH_BACKWARD, COMPUTE_DROPOUT,       COMPUTE_PROX_STEP,
@@ -276,33 +279,36 @@ START_TEST(test_ties_go_to_the_first)
 }
 END_TEST
 
-/* A row's results do not depend on which rows stand beside it, for products that BLAS does not do. */
+/* `all` rows at once, and then `part` of them at a time. */
+static void ck_rows_are_independent(size_t all, size_t part, size_t inputs, size_t outputs)
+{
+    struct compute *c = NULL;
+    struct compute_op op = make_op(COMPUTE_DENSE_FORWARD, all, inputs, outputs);
+    struct operands together;
+    const size_t x_row = compute_matrix_bytes(1, inputs), z_row = compute_matrix_bytes(1, outputs);
+    ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
+    make_operands(&op, 1, &together);
+    run_on(c, op, &together, 0);
+    op.rows = part;
+    for (size_t r = 0; r + part <= all; r += part) {
+        struct operands some = copy_operands(&together);
+        some.info[0].bytes = part * x_row;
+        some.info[3].bytes = part * z_row;
+        memcpy(some.bytes[0], together.bytes[0] + r * x_row, part * x_row);
+        run_on(c, op, &some, 0);
+        ck_assert_mem_eq(some.bytes[3], together.bytes[3] + r * z_row, part * z_row);
+        free_operands(&some);
+    }
+    free_operands(&together);
+    compute_close(c);
+}
+
+/* A row's results do not depend on which rows stand beside it, for products that BLAS does not do: few, and
+ * many. */
 START_TEST(test_rows_are_independent)
 {
-    enum { ROWS = 17, INPUTS = 61, OUTPUTS = 13 };
-    struct compute *c = NULL;
-    struct compute_buffer *buf = NULL;
-    static float x[ROWS * INPUTS], w[OUTPUTS * INPUTS], bias[OUTPUTS], all[ROWS * OUTPUTS], one[OUTPUTS];
-    for (size_t i = 0; i < ROWS * INPUTS; i++)
-        x[i] = (float)rng_normal(1, i);
-    for (size_t i = 0; i < OUTPUTS * INPUTS; i++)
-        w[i] = (float)rng_normal(2, i);
-    ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
-    ck_assert_int_eq(compute_alloc(c, 32768, &buf), ERR_OK);
-    const struct compute_slice sx = {buf, 0}, sw = {buf, 8192}, sb = {buf, 16384}, sz = {buf, 24576};
-    ck_assert_int_eq(compute_write_matrix(c, sx, x, ROWS, INPUTS), ERR_OK);
-    ck_assert_int_eq(compute_write_matrix(c, sw, w, OUTPUTS, INPUTS), ERR_OK);
-    ck_assert_int_eq(compute_write_matrix(c, sb, bias, 1, OUTPUTS), ERR_OK);
-    ck_assert_int_eq(compute_dense_forward(c, ROWS, INPUTS, OUTPUTS, sx, sw, sb, sz), ERR_OK);
-    ck_assert_int_eq(compute_read_matrix(c, sz, all, ROWS, OUTPUTS), ERR_OK);
-    for (size_t r = 0; r < ROWS; r++) {
-        const struct compute_slice row = compute_at(sx, compute_matrix_bytes(r, INPUTS));
-        ck_assert_int_eq(compute_dense_forward(c, 1, INPUTS, OUTPUTS, row, sw, sb, sz), ERR_OK);
-        ck_assert_int_eq(compute_read_matrix(c, sz, one, 1, OUTPUTS), ERR_OK);
-        ck_assert_mem_eq(one, all + r * OUTPUTS, sizeof one);
-    }
-    compute_free(c, buf);
-    compute_close(c);
+    ck_rows_are_independent(17, 1, 61, 13);
+    ck_rows_are_independent(115, 33, 45, 61);
 }
 END_TEST
 

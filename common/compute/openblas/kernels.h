@@ -10,6 +10,9 @@
 struct cpu_kernels {
     const char *name;
     void (*run[COMPUTE_KIND_COUNT])(const struct compute_op *op); /* NULL where there is none */
+    /* Dense operations of many rows, whose sums are others. */
+    void (*many[COMPUTE_DENSE_UPDATE + 1])(const struct compute_op *op);
+    bool is_blas_slower; /* than those */
 };
 
 extern const struct cpu_kernels cpu_kernels_baseline;
@@ -18,8 +21,8 @@ extern const struct cpu_kernels cpu_kernels_avx2, cpu_kernels_avx512;
 #endif
 
 /* The fastest that this machine runs; the environment's FEDLANE_CPU chooses lesser ones: avx2, or baseline,
- * the portable ones. Those give equal bits on all kinds of CPUs; products that are large enough for OpenBLAS
- * (openblas.c) do not: its kernels follow the CPU. Warns of a name that it does not know. */
+ * the portable ones. Those give equal bits on all kinds of CPUs, but for large products, which they leave to
+ * OpenBLAS, whose kernels follow the CPU. Warns of a name that it does not know. */
 const struct cpu_kernels *cpu_kernels_choose(void);
 
 #endif

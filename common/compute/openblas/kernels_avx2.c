@@ -7,13 +7,16 @@
 #include <math.h>
 #include <string.h>
 
-#define LANES         8
-#define DOT_ROWS      5
-#define OUTER_VECTORS 2
-#define PANEL_ROWS    6
-#define KERNEL_TARGET __attribute__((target("avx2,fma")))
-#define KERNELS       cpu_kernels_avx2
-#define KERNELS_NAME  "avx2"
+#define LANES          8
+#define DOT_ROWS       5
+#define OUTER_VECTORS  2
+#define PANEL_ROWS     6
+#define MANY_ROWS      6
+#define MANY_VECTORS   2
+#define IS_BLAS_SLOWER true
+#define KERNEL_TARGET  __attribute__((target("avx2,fma")))
+#define KERNELS        cpu_kernels_avx2
+#define KERNELS_NAME   "avx2"
 
 typedef float vf __attribute__((vector_size(4 * LANES)));
 typedef int32_t vi __attribute__((vector_size(4 * LANES)));

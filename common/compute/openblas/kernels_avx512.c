@@ -7,13 +7,16 @@
 #include <math.h>
 #include <string.h>
 
-#define LANES         16
-#define DOT_ROWS      10
-#define OUTER_VECTORS 4
-#define PANEL_ROWS    12
-#define KERNEL_TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
-#define KERNELS       cpu_kernels_avx512
-#define KERNELS_NAME  "avx512"
+#define LANES          16
+#define DOT_ROWS       10
+#define OUTER_VECTORS  4
+#define PANEL_ROWS     12
+#define MANY_ROWS      12
+#define MANY_VECTORS   2
+#define IS_BLAS_SLOWER true
+#define KERNEL_TARGET  __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
+#define KERNELS        cpu_kernels_avx512
+#define KERNELS_NAME   "avx512"
 
 typedef float vf __attribute__((vector_size(4 * LANES)));
 typedef int32_t vi __attribute__((vector_size(4 * LANES)));
@@ -34,6 +37,17 @@ KERNEL_TARGET static inline __mmask16 first_lanes(size_t n)
 KERNEL_TARGET static inline vf fill_part(vf v, size_t n, float f)
 {
     return (vf)_mm512_mask_blend_ps(first_lanes(n), _mm512_set1_ps(f), (__m512)v);
+}
+
+#define HAS_PARTS
+KERNEL_TARGET static inline vf load_part(const float *p, size_t n)
+{
+    return (vf)_mm512_maskz_loadu_ps(first_lanes(n), p);
+}
+
+KERNEL_TARGET static inline void store_part(float *p, vf v, size_t n)
+{
+    _mm512_mask_storeu_ps(p, first_lanes(n), (__m512)v);
 }
 
 KERNEL_TARGET static inline vf at_least(vf v, vf floor)

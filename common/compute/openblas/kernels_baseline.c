@@ -5,10 +5,13 @@
 #include "common/compute/openblas/lstm.h"
 
 /* Four lanes are what every x86-64 and every 64-bit Arm has; elsewhere the compiler makes do. */
-#define LANES         4
-#define DOT_ROWS      5
-#define OUTER_VECTORS 2
-#define PANEL_ROWS    3
+#define LANES          4
+#define DOT_ROWS       5
+#define OUTER_VECTORS  2
+#define PANEL_ROWS     3
+#define MANY_ROWS      6
+#define MANY_VECTORS   2
+#define IS_BLAS_SLOWER false
 #define KERNEL_TARGET
 #define KERNELS      cpu_kernels_baseline
 #define KERNELS_NAME "baseline"

@@ -5,8 +5,10 @@
  * - at_least(v, floor): the larger of both per lane; a NaN in v stays
  * - where_positive(v, w): w where v > 0, else 0
  * - sum_lanes4, max_lanes4: the sum and the largest of the lanes of each of four vectors
- * DOT_ROWS, OUTER_VECTORS and PANEL_ROWS say how large a tile of sums the registers hold. Each of those files
- * includes this one once. */
+ * - with HAS_PARTS, load_part and store_part
+ * IS_BLAS_SLOWER: than dense_forward_many and dense_input_gradient_many. DOT_ROWS, OUTER_VECTORS, PANEL_ROWS,
+ * MANY_ROWS and MANY_VECTORS say how large a tile of sums the registers hold. Each of those files includes
+ * this one once. */
 
 #ifndef FEDLANE_COMPUTE_OPENBLAS_KERNELS_TEMPLATE_H
 #define FEDLANE_COMPUTE_OPENBLAS_KERNELS_TEMPLATE_H
@@ -40,11 +42,30 @@ INLINE void store(float *p, vf v)
     memcpy(p, &v, sizeof v);
 }
 
+#ifndef HAS_PARTS
+/* The first n floats of fewer than LANES; zeros behind them. */
+INLINE vf load_part(const float *p, size_t n)
+{
+    float part[LANES] = {0};
+    memcpy(part, p, n * sizeof *p);
+    return load(part);
+}
+
+INLINE void store_part(float *p, vf v, size_t n)
+{
+    float part[LANES];
+    store(part, v);
+    memcpy(p, part, n * sizeof *p);
+}
+#endif
+
+#include "common/compute/openblas/template_exponential.h"
 #include "common/compute/openblas/template_dot.h"
 #include "common/compute/openblas/template_outer.h"
 #include "common/compute/openblas/template_relu.h"
 #include "common/compute/openblas/template_softmax.h"
 #include "common/compute/openblas/template_step.h"
+#include "common/compute/openblas/template_many.h"
 #include "common/compute/openblas/template_panel.h"
 #include "common/compute/openblas/template_conv.h"
 #include "common/compute/openblas/template_lstm.h"
@@ -64,6 +85,11 @@ const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
                                             [COMPUTE_CONV_GRADIENT] = conv_gradient,
                                             [COMPUTE_CONV_UPDATE] = conv_update,
                                             [COMPUTE_LSTM_FORWARD] = lstm_forward,
-                                            [COMPUTE_LSTM_BACKWARD] = lstm_backward}};
+                                            [COMPUTE_LSTM_BACKWARD] = lstm_backward},
+                                    .is_blas_slower = IS_BLAS_SLOWER,
+                                    .many = {[COMPUTE_DENSE_FORWARD] = dense_forward_many,
+                                             [COMPUTE_DENSE_INPUT_GRADIENT] = dense_input_gradient_many,
+                                             [COMPUTE_DENSE_GRADIENT] = dense_gradient_many,
+                                             [COMPUTE_DENSE_UPDATE] = dense_update_many}};
 
 #endif

@@ -5,13 +5,19 @@
 #include "common/compute/compute_impl.h"
 #include "common/compute/compute_lstm.h"
 
-/* Floats of w_hh in panels of 16 columns: forward its transpose [4 units / 16][units][16], backward [units /
- * 16][4 units][16]. */
+/* Lines of a panel, each of one term of the products; those that are no multiple of four end with unused
+ * ones. */
+static inline size_t lstm_panel_depth(const struct compute_op *op)
+{
+    const size_t units = op->lstm->units;
+    return op->kind == COMPUTE_LSTM_FORWARD ? (units + 3) / 4 * 4 : 4 * units;
+}
+
+/* Floats of w_hh in panels of some columns, one behind the other; forward those of its transpose. */
 static inline size_t lstm_panels(const struct compute_op *op)
 {
     const size_t units = op->lstm->units;
-    return op->kind == COMPUTE_LSTM_FORWARD ? compute_stride(4 * units) * units
-                                            : 4 * units * compute_stride(units);
+    return lstm_panel_depth(op) * compute_stride(op->kind == COMPUTE_LSTM_FORWARD ? 4 * units : units);
 }
 
 /* Backward, behind them: the gradient of h that a step hands to the one before, and that of the cell, [rows,

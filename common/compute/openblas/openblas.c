@@ -67,11 +67,22 @@ static size_t blas_scratch(void *state, const struct compute_op *op)
     return is_conv(op) ? conv_scratch_bytes(op) : 0;
 }
 
-/* Whether a product is so large that packing its operands pays. Only the sizes decide, so that bits never
- * depend on a measurement; they must fit BLAS's int. */
+/* Which of a dense operation's kernels: only its sizes decide, so that bits never depend on a measurement,
+ * nor on which part of the rows or outputs is asked for at once. A few rows fit the kernels that pack
+ * nothing. */
+static bool is_many(const struct compute_op *op)
+{
+    if (op->kind == COMPUTE_DENSE_GRADIENT || op->kind == COMPUTE_DENSE_UPDATE)
+        return op->rows > 128;
+    return op->kind <= COMPUTE_DENSE_INPUT_GRADIENT && op->rows >= 32 && op->outputs >= 32;
+}
+
+/* Sizes must fit BLAS's int. */
 static bool is_for_blas(const struct compute_op *op)
 {
     const size_t most = 1u << 30;
+    if (kernels->is_blas_slower || op->kind > COMPUTE_DENSE_INPUT_GRADIENT)
+        return false;
     if (op->rows < 48 || op->outputs < 48 || op->inputs < 48)
         return false;
     return op->rows < most && op->outputs < most && op->inputs < most;
@@ -99,12 +110,16 @@ static void blas_input_gradient(const struct compute_op *op)
 static enum err blas_run(void *state, const struct compute_op *op)
 {
     (void)state;
-    if (op->kind == COMPUTE_DENSE_FORWARD && is_for_blas(op))
-        blas_forward(op);
-    else if (op->kind == COMPUTE_DENSE_INPUT_GRADIENT && is_for_blas(op))
-        blas_input_gradient(op);
-    else
+    if (is_for_blas(op)) {
+        if (op->kind == COMPUTE_DENSE_FORWARD)
+            blas_forward(op);
+        else
+            blas_input_gradient(op);
+    } else if (is_many(op)) {
+        kernels->many[op->kind](op);
+    } else {
         kernels->run[op->kind](op);
+    }
     return ERR_OK;
 }
 

@@ -2,50 +2,18 @@
 #ifndef FEDLANE_COMPUTE_OPENBLAS_TEMPLATE_LSTM_H
 #define FEDLANE_COMPUTE_OPENBLAS_TEMPLATE_LSTM_H
 
-INLINE vf magnitude(vf x)
+/* The first n floats, of at most LANES; other values follow them. */
+INLINE vf lstm_load(const float *p, size_t n)
 {
-    return (vf)((vi)x & INT32_MAX);
+    return n == LANES ? load(p) : load_part(p, n);
 }
 
-/* 1 / (1 + e^-x), by e^-|x|, which does not overflow. */
-INLINE vf sigmoid(vf x)
+INLINE void lstm_store(float *p, vf v, size_t n)
 {
-    const vf e = exponential(-magnitude(x)), s = splat(1) / (splat(1) + e);
-    return pick(x < splat(0), e * s, pick(is_number(x), s, x));
-}
-
-/* Below 0.625 by Cephes' polynomial for tanhf, which loses nothing near 0; else by e^-2|x|. */
-INLINE vf hyperbolic_tangent(vf x)
-{
-    const vf a = magnitude(x), e = exponential(splat(-2) * a), square = x * x;
-    vf p = FMA(splat(-5.70498872745e-3f), square, splat(2.06390887954e-2f));
-    p = FMA(p, square, splat(-5.37397155531e-2f));
-    p = FMA(p, square, splat(1.33314422036e-1f));
-    p = FMA(p, square, splat(-3.33332819422e-1f));
-    const vf large = (splat(1) - e) / (splat(1) + e);
-    const vf with_sign = (vf)((vi)large | ((vi)x & INT32_MIN));
-    return pick(a < splat(0.625f), FMA(p * square, x, x), pick(is_number(x), with_sign, x));
-}
-
-/* The first n floats, zeros behind them. Whole vectors but for the last, which others' values follow. */
-INLINE vf load_part(const float *p, size_t n)
-{
-    float part[LANES] = {0};
-    if (n >= LANES)
-        return load(p);
-    memcpy(part, p, n * sizeof *p);
-    return load(part);
-}
-
-INLINE void store_part(float *p, vf v, size_t n)
-{
-    float part[LANES];
-    if (n >= LANES) {
+    if (n == LANES)
         store(p, v);
-        return;
-    }
-    store(part, v);
-    memcpy(p, part, n * sizeof *p);
+    else
+        store_part(p, v, n);
 }
 
 /* Where one row's values of one step lie. */
@@ -53,64 +21,88 @@ struct lstm_cell {
     size_t units;
     float *z;                        /* gates i, f, g, o */
     const float *bias, *cell_before; /* cell_before: NULL at the first step */
-    float *cell, *h;
-    const float *dh, *dh_carried; /* dh: NULL where nothing comes from above */
-    float *d_cell;                /* carried, in and out */
+    float *cell, *h, *h_to_next;     /* h_to_next: where the next step has h_before; NULL at the last */
+    const float *dh, *dh_carried;    /* dh: NULL where nothing comes from above */
+    float *d_cell;                   /* carried, in and out */
 };
 
-INLINE void lstm_cell_forward(const struct lstm_cell *c, size_t u)
+/* n units from u on; n is a constant but for the last few. */
+INLINE void lstm_units_forward(const struct lstm_cell *c, size_t u, size_t n)
 {
-    const size_t units = c->units, n = units - u;
+    const size_t units = c->units;
     float *z = c->z + u;
     const float *b = c->bias + u;
-    const vf i = sigmoid(load_part(z, n) + load_part(b, n)),
-             f = sigmoid(load_part(z + units, n) + load_part(b + units, n)),
-             g = hyperbolic_tangent(load_part(z + 2 * units, n) + load_part(b + 2 * units, n)),
-             o = sigmoid(load_part(z + 3 * units, n) + load_part(b + 3 * units, n));
+    const vf i = sigmoid(lstm_load(z, n) + lstm_load(b, n)),
+             f = sigmoid(lstm_load(z + units, n) + lstm_load(b + units, n)),
+             g = hyperbolic_tangent(lstm_load(z + 2 * units, n) + lstm_load(b + 2 * units, n)),
+             o = sigmoid(lstm_load(z + 3 * units, n) + lstm_load(b + 3 * units, n));
     vf cell = i * g;
     if (c->cell_before)
-        cell = FMA(f, load_part(c->cell_before + u, n), cell);
-    store_part(z, i, n);
-    store_part(z + units, f, n);
-    store_part(z + 2 * units, g, n);
-    store_part(z + 3 * units, o, n);
-    store_part(c->cell + u, cell, n);
-    store_part(c->h + u, o * hyperbolic_tangent(cell), n);
+        cell = FMA(f, lstm_load(c->cell_before + u, n), cell);
+    const vf h = o * hyperbolic_tangent(cell);
+    lstm_store(z, i, n);
+    lstm_store(z + units, f, n);
+    lstm_store(z + 2 * units, g, n);
+    lstm_store(z + 3 * units, o, n);
+    lstm_store(c->cell + u, cell, n);
+    lstm_store(c->h + u, h, n);
+    if (c->h_to_next)
+        lstm_store(c->h_to_next + u, h, n);
 }
 
-INLINE void lstm_cell_backward(const struct lstm_cell *c, size_t u)
+INLINE void lstm_units_backward(const struct lstm_cell *c, size_t u, size_t n)
 {
-    const size_t units = c->units, n = units - u;
+    const size_t units = c->units;
     float *z = c->z + u;
-    const vf one = splat(1), i = load_part(z, n), f = load_part(z + units, n),
-             g = load_part(z + 2 * units, n), o = load_part(z + 3 * units, n),
-             squashed = hyperbolic_tangent(load_part(c->cell + u, n)),
-             before = c->cell_before ? load_part(c->cell_before + u, n) : splat(0);
-    vf dh = load_part(c->dh_carried + u, n);
+    const vf one = splat(1), i = lstm_load(z, n), f = lstm_load(z + units, n),
+             g = lstm_load(z + 2 * units, n), o = lstm_load(z + 3 * units, n),
+             squashed = hyperbolic_tangent(lstm_load(c->cell + u, n)),
+             before = c->cell_before ? lstm_load(c->cell_before + u, n) : splat(0);
+    vf dh = lstm_load(c->dh_carried + u, n);
     if (c->dh)
-        dh += load_part(c->dh + u, n);
-    const vf d_cell = FMA(dh * o, one - squashed * squashed, load_part(c->d_cell + u, n));
-    store_part(z, d_cell * g * i * (one - i), n);
-    store_part(z + units, d_cell * before * f * (one - f), n);
-    store_part(z + 2 * units, d_cell * i * (one - g * g), n);
-    store_part(z + 3 * units, dh * squashed * o * (one - o), n);
-    store_part(c->d_cell + u, d_cell * f, n);
+        dh += lstm_load(c->dh + u, n);
+    const vf d_cell = FMA(dh * o, one - squashed * squashed, lstm_load(c->d_cell + u, n));
+    lstm_store(z, d_cell * g * i * (one - i), n);
+    lstm_store(z + units, d_cell * before * f * (one - f), n);
+    lstm_store(z + 2 * units, d_cell * i * (one - g * g), n);
+    lstm_store(z + 3 * units, dh * squashed * o * (one - o), n);
+    lstm_store(c->d_cell + u, d_cell * f, n);
 }
 
-/* out[r][0..width) (+)= a[r] panels for the rows of one step, which are a_stride and out_stride apart. */
-INLINE void lstm_product(size_t rows, const float *a, size_t a_stride, const float *panels, size_t run,
-                         size_t width, float *out, size_t out_stride, bool adds)
+INLINE void lstm_cell(const struct lstm_cell *c, bool is_forward)
 {
-    for (size_t j = 0; j < width; j += PANEL) {
-        const struct panel p = {
-            .lines = 1, .run = run, .panel = panels + j * run, .adds = adds, .out_stride = out_stride};
-        for (size_t r = 0, n; r < rows; r += n) {
-            const float *of_tile[PANEL_ROWS];
-            n = panel_take(rows - r);
-            for (size_t i = 0; i < n; i++)
-                of_tile[i] = a + (r + i) * a_stride;
-            panel_run(&p, of_tile, out + r * out_stride + j, n);
-        }
+    const struct lstm_cell here = *c; /* what is stored cannot change it */
+    for (size_t u = 0; u < here.units;) {
+        const size_t left = here.units - u, n = left < LANES ? left : LANES;
+        if (n < LANES && is_forward)
+            lstm_units_forward(&here, u, n);
+        else if (n < LANES)
+            lstm_units_backward(&here, u, n);
+        else if (is_forward)
+            lstm_units_forward(&here, u, LANES);
+        else
+            lstm_units_backward(&here, u, LANES);
+        u += n;
+    }
+}
+
+/* out[r][0..width) (+)= a[r] panels for the rows of one step, which are a_stride and out_stride apart; panels
+ * of `depth` lines, `terms` of them used. */
+INLINE void lstm_product(size_t rows, const float *a, size_t a_stride, const float *panels, size_t terms,
+                         size_t depth, size_t width, float *out, size_t out_stride, bool adds)
+{
+    for (size_t j = 0; j < width; j += MANY_WIDTH) {
+        const size_t columns = at_most_of(width - j, MANY_WIDTH);
+        const struct many m = {.terms = terms,
+                               .a = a,
+                               .a_item = a_stride,
+                               .a_term = 1,
+                               .b = panels + j * depth,
+                               .b_term = columns,
+                               .out = out + j,
+                               .out_item = out_stride,
+                               .adds = adds};
+        many_run(&m, rows, columns);
     }
 }
 
@@ -125,20 +117,19 @@ INLINE void lstm_clear_ends(float *matrix, size_t rows, size_t units)
 KERNEL_TARGET static void lstm_forward(const struct compute_op *op)
 {
     const size_t steps = op->lstm->steps, units = op->lstm->units, stride = compute_stride(units),
-                 z_stride = compute_stride(4 * units);
+                 z_stride = compute_stride(4 * units), depth = lstm_panel_depth(op);
     const float *w = compute_arg(op, 0);
     float *z = compute_arg(op, 2), *cells = compute_arg(op, 3), *h = compute_arg(op, 4),
           *h_before = compute_arg(op, 5), *panels = compute_scratch_arg(op);
-    for (size_t j = 0; j < z_stride; j++) {
-        float *to = panels + j / PANEL * PANEL * units + j % PANEL;
-        for (size_t k = 0; k < units; k++)
-            to[k * PANEL] = j < 4 * units ? w[j * stride + k] : 0;
-    }
+    for (size_t j = 0; j < z_stride; j += MANY_WIDTH)
+        many_pack_across(w, 4 * units, stride, j, units, at_most_of(z_stride - j, MANY_WIDTH),
+                         panels + j * depth);
     lstm_clear_ends(cells, op->rows * steps, units);
     lstm_clear_ends(h, op->rows * steps, units);
+    lstm_clear_ends(h_before, op->rows * steps, units);
     for (size_t t = 0; t < steps; t++) {
         if (t > 0)
-            lstm_product(op->rows, h + (t - 1) * stride, steps * stride, panels, units, z_stride,
+            lstm_product(op->rows, h + (t - 1) * stride, steps * stride, panels, units, depth, z_stride,
                          z + t * z_stride, steps * z_stride, true);
         for (size_t r = 0; r < op->rows; r++) {
             const size_t at = r * steps + t;
@@ -147,13 +138,11 @@ KERNEL_TARGET static void lstm_forward(const struct compute_op *op)
                                         .bias = compute_arg(op, 1),
                                         .cell_before = t ? cells + (at - 1) * stride : NULL,
                                         .cell = cells + at * stride,
-                                        .h = h + at * stride};
-            for (size_t u = 0; u < units; u += LANES)
-                lstm_cell_forward(&c, u);
+                                        .h = h + at * stride,
+                                        .h_to_next = t + 1 < steps ? h_before + (at + 1) * stride : NULL};
+            lstm_cell(&c, true);
             if (t == 0)
-                memset(h_before + at * stride, 0, stride * sizeof *h);
-            else
-                memcpy(h_before + at * stride, h + (at - 1) * stride, stride * sizeof *h);
+                memset(h_before + at * stride, 0, units * sizeof *h);
         }
     }
 }
@@ -161,14 +150,12 @@ KERNEL_TARGET static void lstm_forward(const struct compute_op *op)
 KERNEL_TARGET static void lstm_backward(const struct compute_op *op)
 {
     const size_t steps = op->lstm->steps, units = op->lstm->units, stride = compute_stride(units),
-                 z_stride = compute_stride(4 * units);
+                 z_stride = compute_stride(4 * units), depth = lstm_panel_depth(op);
     const float *dh = compute_arg(op, 0), *w = compute_arg(op, 1);
     float *z = compute_arg(op, 2), *cells = compute_arg(op, 3), *panels = compute_scratch_arg(op),
           *carried = panels + lstm_panels(op), *d_cells = carried + op->rows * stride;
-    for (size_t j = 0; j < stride; j += PANEL) {
-        for (size_t k = 0; k < 4 * units; k++)
-            memcpy(panels + j * 4 * units + k * PANEL, w + k * stride + j, PANEL * sizeof *w);
-    }
+    for (size_t j = 0; j < stride; j += MANY_WIDTH)
+        many_pack(w + j, stride, 4 * units, at_most_of(stride - j, MANY_WIDTH), panels + j * depth);
     memset(carried, 0, 2 * op->rows * stride * sizeof *carried);
     for (size_t t = steps; t-- > 0;) {
         for (size_t r = 0; r < op->rows; r++) {
@@ -181,12 +168,11 @@ KERNEL_TARGET static void lstm_backward(const struct compute_op *op)
                                         .dh = op->lstm->is_last_only && t + 1 < steps ? NULL : above,
                                         .dh_carried = carried + r * stride,
                                         .d_cell = d_cells + r * stride};
-            for (size_t u = 0; u < units; u += LANES)
-                lstm_cell_backward(&c, u);
+            lstm_cell(&c, false);
         }
         if (t > 0)
-            lstm_product(op->rows, z + t * z_stride, steps * z_stride, panels, 4 * units, stride, carried,
-                         stride, false);
+            lstm_product(op->rows, z + t * z_stride, steps * z_stride, panels, 4 * units, depth, stride,
+                         carried, stride, false);
     }
 }
 

@@ -2,26 +2,6 @@
 #ifndef FEDLANE_COMPUTE_OPENBLAS_TEMPLATE_SOFTMAX_H
 #define FEDLANE_COMPUTE_OPENBLAS_TEMPLATE_SOFTMAX_H
 
-/* exp(x) for x <= 0: 2^n e^r with |r| <= ln(2) / 2 and e^r by its polynomial (Cephes' expf coefficients),
- * within 2 units in the last place; summed by pairs, which waits less than one term after the other. Below
- * -87 it gives exp(-87), 1e-38 instead of less. NaN stays NaN. */
-INLINE vf exponential(vf x)
-{
-    const vf rounding = splat(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer in the low bits */
-    x = at_least(x, splat(-87.0f));
-    vf shifted = FMA(x, splat(1.44269504088896341f), rounding);
-    vf n = shifted - rounding;
-    vf r = FMA(n, splat(-0.693359375f), x);
-    r = FMA(n, splat(2.12194440e-4f), r);
-    vf square = r * r;
-    vf high = FMA(splat(1.9875691500e-4f), r, splat(1.3981999507e-3f));
-    vf middle = FMA(splat(8.3334519073e-3f), r, splat(4.1665795894e-2f));
-    vf low = FMA(splat(1.6666665459e-1f), r, splat(5.0000001201e-1f));
-    vf p = FMA(FMA(FMA(high, square, middle), square, low), square, r) + splat(1);
-    vi exponent = ((vi)shifted - (vi)rounding + 127) << 23;
-    return p * (vf)exponent;
-}
-
 /* f in the label's lane, 0 in the others */
 INLINE vf at_label(int32_t label, size_t vector, float f)
 {
