@@ -146,6 +146,9 @@ const struct command commands[] = {
                  OPT("files", OPTION_STRING, files, "KIND", "npz or csv (default: npz)", .env = NULL),
                  OPT("devices", OPTION_STRING, devices, "A-B",
                      "only those with these ordinals: the share of one machine", .env = NULL)}},
+    {COMMAND("data", "vocabulary", "SPEC|DATA", 1, 1, cmd_data_vocabulary,
+             "the characters of a text's tokens, for data.vocabulary of others and for model.vocabulary"),
+     .options = {OPT_SET, OPT_SEED}},
     {COMMAND("doctor", "", "", 0, 0, cmd_doctor, "what is in order here and at the server, and what is not")},
 };
 const size_t num_commands = sizeof commands / sizeof *commands;

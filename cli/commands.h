@@ -27,6 +27,7 @@ enum err cmd_metrics_get(struct cli *cli) MUST_CHECK;
 enum err cmd_metrics_plot(struct cli *cli) MUST_CHECK;
 enum err cmd_data_partition(struct cli *cli) MUST_CHECK;
 enum err cmd_data_stats(struct cli *cli) MUST_CHECK;
+enum err cmd_data_vocabulary(struct cli *cli) MUST_CHECK;
 enum err cmd_simulate(struct cli *cli) MUST_CHECK;
 enum err cmd_doctor(struct cli *cli) MUST_CHECK;
 

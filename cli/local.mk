@@ -15,6 +15,7 @@ libfedlane_cli_a_SOURCES = \
 	cli/data/part_dir.c cli/data/part_dir.h \
 	cli/data/partition.c \
 	cli/data/stats.c \
+	cli/data/vocabulary.c \
 	cli/doctor.c \
 	cli/members.c \
 	cli/metrics.c \
@@ -37,6 +38,7 @@ libfedlane_cli_a_SOURCES = \
 	cli/simulate/sim_tasks.c \
 	cli/simulate/sim_time.c cli/simulate/sim_time.h \
 	cli/simulate/sim_trace.c cli/simulate/sim_trace.h \
+	cli/simulate/sim_vocabulary.c cli/simulate/sim_vocabulary.h \
 	cli/simulate/simulate.c \
 	cli/simulate/sweep.c cli/simulate/sweep.h \
 	cli/simulate/sweep_check.c \

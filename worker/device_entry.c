@@ -34,10 +34,14 @@ json_t *device_entry(const char *prefix, const struct dataset *data, const struc
     char ordinal[32], name[LIMIT_NAME + 1];
     (void)snprintf(ordinal, sizeof ordinal, "%lld", (long long)device->ordinal);
     full_name(prefix, device->name[0] ? device->name : ordinal, name);
-    return json_pack("{s:s, s:I, s:s, s:I, s:I, s:o, s:i}", "name", name, "ordinal",
+    const char *vocabulary = dataset_vocabulary_sha256(data);
+    json_t *told = *vocabulary ? json_pack("{s:s}", "vocabulary_sha256", vocabulary) : NULL;
+    if (*vocabulary && !told)
+        return NULL;
+    return json_pack("{s:s, s:I, s:s, s:I, s:I, s:o, s:i, s:o*}", "name", name, "ordinal",
                      (json_int_t)device->ordinal, "dataset", dataset_name(data), "num_examples",
                      (json_int_t)device->num_train, "num_test_examples", (json_int_t)device->num_test,
-                     "input", shape_json(data), "classes", dataset_num_classes(data));
+                     "input", shape_json(data), "classes", dataset_num_classes(data), "capabilities", told);
 }
 
 bool device_entry_count_labels(json_t *entry, const struct dataset *data, const struct device_data *device)
@@ -54,7 +58,11 @@ bool device_entry_count_labels(json_t *entry, const struct dataset *data, const 
         (void)snprintf(label, sizeof label, "%d", i);
         ok = json_object_set_new(list, label, json_num_int(counts[i])) == 0;
     }
-    ok = ok && json_object_set_new(entry, "capabilities", json_pack("{s:O}", "label_counts", list)) == 0;
+    json_t *told = json_object_get(entry, "capabilities");
+    if (ok && told)
+        ok = json_object_set(told, "label_counts", list) == 0;
+    else if (ok)
+        ok = json_object_set_new(entry, "capabilities", json_pack("{s:O}", "label_counts", list)) == 0;
     json_decref(list);
     return ok;
 }

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include "common/data/dataset.h"
 
-/* {name: "PREFIX-NAME", ordinal, dataset, num_examples, num_test_examples, input, classes}; NAME is the
+/* {name: "PREFIX-NAME", ordinal, dataset, num_examples, num_test_examples, input, classes}, and
+ * capabilities.vocabulary_sha256 where features stand for characters or word vectors; NAME is the
  * device's name in the data, or its ordinal where it has none. The prefix is cut where all would be more than
  * LIMIT_NAME bytes. New reference; NULL when out of memory. */
 json_t *device_entry(const char *prefix, const struct dataset *data, const struct device_data *device);

@@ -6,6 +6,7 @@
 #include "cli/print.h"
 #include "cli/round_view.h"
 #include "cli/simulate/sim_record.h"
+#include "cli/simulate/sim_vocabulary.h"
 #include "cli/simulate/sweep.h"
 #include "cli/spec_file.h"
 #include "cli/table.h"
@@ -116,11 +117,12 @@ static int default_threads(void)
     return n < 1 ? 1 : n > 64 ? 64 : (int)n;
 }
 
-static enum err simulate_one(struct cli *cli, const json_t *spec, int threads)
+/* data: NULL where they are still to be loaded. */
+static enum err simulate_one(struct cli *cli, const json_t *spec, const struct dataset *data, int threads)
 {
     struct simulation s = {.cli = cli};
     s.rounds = json_array();
-    enum err e = s.rounds ? sim_new(spec, NULL, threads, &s.sim, &cli->fault) : ERR_NO_MEMORY;
+    enum err e = s.rounds ? sim_new(spec, data, threads, &s.sim, &cli->fault) : ERR_NO_MEMORY;
     if (!e)
         e = go(&s);
     if (!e)
@@ -148,20 +150,26 @@ static enum err check_out(struct cli *cli)
 enum err cmd_simulate(struct cli *cli)
 {
     json_t *spec = NULL;
+    struct dataset *data = NULL;
     int threads = cli->options.threads ? (int)cli->options.threads : default_threads();
     log_init(LOG_WARNING, LOG_TEXT);
     enum err e = cli->options.device ? compute_choose(cli->options.device, &cli->fault) : ERR_OK;
     if (!e)
         e = spec_file_load(cli->words[0], &cli->options.set, &spec, &cli->fault);
+    if (!e)
+        e = sim_settle_vocabulary(spec, &data, &cli->fault);
     if (!e && (cli->options.seeds || cli->options.sweep.count > 0)) {
+        dataset_free(data); /* each run loads what it needs */
+        data = NULL;
         e = sweep_simulate(cli, spec, threads);
     } else if (!e) {
         /* Before the work, so that it is not for nothing. */
         if (cli->options.out_dir)
             e = check_out(cli);
         if (!e)
-            e = simulate_one(cli, spec, threads);
+            e = simulate_one(cli, spec, data, threads);
     }
+    dataset_free(data);
     json_decref(spec);
     return cli_fail(cli, e, "simulate");
 }

@@ -31,6 +31,8 @@
 #define LIMIT_TENSOR_NAME        200
 #define LIMIT_TENSOR_DIMS        8
 #define LIMIT_MODEL_BYTES        ((int64_t)16 * 1024 * 1024 * 1024)
+#define LIMIT_VOCABULARY         65535      /* characters that texts are told apart by */
+#define LIMIT_VOCABULARY_TEXT    (4 * KIB)  /* bytes of what a model names; more goes by hash */
 #define LIMIT_DATA_POOL          (64 * GIB) /* the examples of one data set in memory */
 #define LIMIT_SAFETENSORS_HEADER (8 * MIB)
 #define LIMIT_METRICS_PER_REPORT 256

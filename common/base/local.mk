@@ -20,6 +20,7 @@ libfedlane_base_a_SOURCES = \
 	common/crypto/sha256.c common/crypto/sha256.h \
 	common/crypto/certificate.c common/crypto/certificate.h \
 	common/crypto/token.c common/crypto/token.h \
+	common/json/alphabet.c common/json/alphabet.h \
 	common/json/json_emit.c common/json/json_emit.h \
 	common/json/json_memory.c common/json/json_memory.h \
 	common/json/json_num.c common/json/json_num.h \

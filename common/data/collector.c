@@ -65,6 +65,13 @@ enum err collector_reserve(struct collector *c, size_t rows, struct fault *fault
     return ERR_OK;
 }
 
+enum err collector_origin(struct collector *c, const char *file, const char *user, struct fault *fault)
+{
+    if (pool_add_origin(&c->pool, file, user) == ERR_OK)
+        return ERR_OK;
+    return fault_set(fault, ERR_NO_MEMORY, c->field, "no memory for the names of the files");
+}
+
 void collector_add(struct collector *c, size_t rows, size_t device, enum data_split split)
 {
     if (rows > c->room - c->pool.num_rows)

@@ -27,6 +27,9 @@ void collector_release(struct collector *c);
 /* Room for `rows` rows behind the num_rows that count; num_features must be known. The pool's arrays may
  * move. ERR_INVALID_FIELD past LIMIT_DATA_POOL, ERR_NO_MEMORY. */
 enum err collector_reserve(struct collector *c, size_t rows, struct fault *fault) MUST_CHECK;
+/* The next rows come from this file, of this user (NULL: of nobody). */
+enum err collector_origin(struct collector *c, const char *file, const char *user,
+                          struct fault *fault) MUST_CHECK;
 /* Counts the next `rows` rows, whose values and labels the caller has written. */
 void collector_add(struct collector *c, size_t rows, size_t device, enum data_split split);
 /* A device's number, new ones in the order in which they come. A name that is no device's name (see

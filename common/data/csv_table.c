@@ -316,6 +316,8 @@ static enum err read_rows(struct reading *t)
     const size_t before = t->out->pool.num_rows;
     enum err err = read_header(&t->reader, t->layout, t->fault);
     t->out->pool.num_features = t->layout->num_features;
+    if (err == ERR_OK)
+        err = collector_origin(t->out, t->reader.file.path, NULL, t->fault);
     while (err == ERR_OK) {
         err = csv_begin_row(&t->reader, &is_there, t->fault);
         if (err != ERR_OK || !is_there)

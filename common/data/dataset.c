@@ -188,6 +188,11 @@ const char *dataset_vocabulary(const struct dataset *d)
     return d->loaded.vocabulary;
 }
 
+const char *dataset_vocabulary_sha256(const struct dataset *d)
+{
+    return d->loaded.vocabulary_sha256;
+}
+
 size_t dataset_num_features(const struct dataset *d)
 {
     return d->loaded.pool.num_features;
@@ -255,6 +260,15 @@ void dataset_gather(const struct dataset *d, const struct device_data *device, e
                     size_t first, const uint32_t *indices, size_t n, real *out_x, int32_t *out_y)
 {
     dataset_gather_apart(d, device, split, first, indices, n, out_x, d->loaded.pool.num_features, out_y);
+}
+
+const char *dataset_place(const struct dataset *d, const struct device_data *device, enum data_split split,
+                          size_t example, char out[DATASET_PLACE])
+{
+    size_t count;
+    const uint32_t *rows = split_rows(device, split, &count);
+    pool_place(&d->loaded.pool, row_at(device, rows, count, example), out, DATASET_PLACE);
+    return out;
 }
 
 void dataset_label_counts(const struct dataset *d, const struct device_data *device, enum data_split split,

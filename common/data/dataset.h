@@ -36,6 +36,9 @@ int dataset_input(const struct dataset *d, int64_t out_shape[LIMIT_TENSOR_DIMS])
 size_t dataset_num_tokens(const struct dataset *d);
 /* The characters that the tokens are, in their order, as UTF-8; NULL where features are no tokens. */
 const char *dataset_vocabulary(const struct dataset *d);
+/* SHA-256 of what the features stand for, which all devices of a run must agree in: of dataset_vocabulary, or
+ * of the file of word vectors, unpacked. "" where features are plain numbers. */
+const char *dataset_vocabulary_sha256(const struct dataset *d);
 size_t dataset_num_features(const struct dataset *d);
 int dataset_num_classes(const struct dataset *d);
 size_t dataset_num_devices(const struct dataset *d);
@@ -51,6 +54,11 @@ void dataset_gather(const struct dataset *d, const struct device_data *device, e
 void dataset_gather_apart(const struct dataset *d, const struct device_data *device, enum data_split split,
                           size_t first, const uint32_t *indices, size_t n, real *out_x, size_t stride,
                           int32_t *out_y);
+/* "FILE, user \"ann\", example 3: ", counted from 0 in that file (of that user): where an example was read.
+ * "" where that is not known. Returns out. */
+#define DATASET_PLACE 256
+const char *dataset_place(const struct dataset *d, const struct device_data *device, enum data_split split,
+                          size_t example, char out[DATASET_PLACE]);
 /* Examples per class of a device's train split; out has num_classes counts. */
 void dataset_label_counts(const struct dataset *d, const struct device_data *device, enum data_split split,
                           int64_t *out);

@@ -68,16 +68,14 @@ static enum err finish_characters(struct leaf *l)
 {
     struct loaded *out = l->table->out;
     struct pool *pool = &out->pool;
-    const enum err err =
+    enum err err =
         vocabulary_finish(&l->vocabulary, &l->tokens, pool->labels, pool->num_rows, l->table->fault);
+    if (err == ERR_OK)
+        err = vocabulary_tell(&l->vocabulary, out, l->table->fault);
     if (err != ERR_OK)
         return err;
-    out->vocabulary = vocabulary_text(&l->vocabulary);
-    if (!out->vocabulary)
-        return fault_set(l->table->fault, ERR_NO_MEMORY, "data.vocabulary", "no memory for a vocabulary");
-    out->num_tokens = l->vocabulary.count;
     token_list_shrink(&l->tokens);
-    pool->num_classes = (int)l->vocabulary.count;
+    pool->num_classes = (int)out->num_tokens;
     pool->text =
         (struct pool_text){.tokens = l->tokens, .steps = pool->num_features, .apart = pool->num_features};
     l->tokens = (struct token_list){0};

@@ -190,8 +190,10 @@ static enum err read_user(struct leaf_reading *t)
     if (t->num_x > 0)
         memcpy(c->pool.labels + c->pool.num_rows, t->y, t->num_y * sizeof *t->y);
     t->leaf->users[t->device].count = t->num_x;
-    collector_add(c, t->num_x, t->device, t->split);
-    return ERR_OK;
+    err = collector_origin(c, t->json.file.path, leaf_user(t), t->fault);
+    if (err == ERR_OK)
+        collector_add(c, t->num_x, t->device, t->split);
+    return err;
 }
 
 static enum err read_user_data(struct leaf_reading *t)

@@ -29,6 +29,7 @@ libfedlane_data_a_SOURCES = \
 	common/data/partition_paper.c \
 	common/data/path.c common/data/path.h \
 	common/data/pool.c common/data/pool.h \
+	common/data/pool_origin.c \
 	common/data/sentiment_source.c \
 	common/data/shares.c common/data/shares.h \
 	common/data/source.h \

@@ -69,6 +69,8 @@ enum err npy_rows(struct npy *x, struct npy *y, const struct npy_target *target,
     if (err == ERR_OK)
         err = read_labels(y, classes, out->pool.labels + at, fault);
     if (err == ERR_OK)
+        err = collector_origin(out, x->path, NULL, fault);
+    if (err == ERR_OK)
         collector_add(out, rows, target->device, target->split);
     return err;
 }

@@ -50,6 +50,11 @@ enum err pool_alloc_bytes(struct pool *p, size_t num_rows, size_t num_features, 
 
 void pool_release(struct pool *p)
 {
+    for (size_t i = 0; i < p->num_origins; i++) {
+        free(p->origins[i].file);
+        free(p->origins[i].user);
+    }
+    free(p->origins);
     free(p->labels);
     free(p->values);
     free(p->bytes);

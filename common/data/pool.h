@@ -19,6 +19,12 @@ struct pool_text {
     size_t width;
 };
 
+/* Where rows were read: those from first_row on, up to the next origin's. */
+struct pool_origin {
+    size_t first_row;
+    char *file, *user; /* texts of their own; file NULL: that of the origin before; user NULL: of nobody */
+};
+
 struct pool {
     size_t num_rows, num_features; /* rows are numbered by uint32_t, so at most UINT32_MAX of them */
     int num_classes;
@@ -29,6 +35,9 @@ struct pool {
     struct pool_text text;
     /* With bytes, [num_features] each: feature j of a byte b is (b - mean[j]) * scale[j], in float. */
     float *mean, *scale;
+    /* By ascending first_row; none: nobody knows. */
+    struct pool_origin *origins;
+    size_t num_origins, origins_room;
 };
 
 enum pool_scaling {
@@ -54,6 +63,10 @@ enum err pool_statistics(const struct pool *p, double *out_mean, double *out_std
 /* The features of one row as floats. */
 void pool_read(const struct pool *p, uint32_t row, real *out);
 int32_t pool_label(const struct pool *p, uint32_t row);
+/* The rows behind the num_rows that there are come from this file (of this user, or NULL). ERR_NO_MEMORY. */
+enum err pool_add_origin(struct pool *p, const char *file, const char *user) MUST_CHECK;
+/* "FILE, user \"ann\", example 3: " of a row, or "". */
+void pool_place(const struct pool *p, uint32_t row, char *out, size_t room);
 /* Asks the processor to fetch the row, which is read soon. */
 void pool_prefetch(const struct pool *p, uint32_t row);
 

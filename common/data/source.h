@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include "common/base/err.h"
 #include "common/base/limits.h"
+#include "common/crypto/sha256.h"
 #include "common/data/pool.h"
 #include "common/data/shares.h"
 #include "common/data/standardise.h"
@@ -29,6 +30,8 @@ struct loaded {
      */
     char *vocabulary;
     size_t num_tokens; /* of the vocabulary */
+    /* Of the vocabulary, or of the file of word vectors; "": neither is there. */
+    char vocabulary_sha256[SHA256_HEX_SIZE];
 };
 /* Also of a zeroed one, and half-filled: what is there is freed. */
 void loaded_release(struct loaded *l);

@@ -245,17 +245,15 @@ static enum err finish(struct reading *r)
 {
     struct pool *pool = &r->out->pool;
     const size_t window = (size_t)r->params.window;
-    const enum err err = vocabulary_finish(&r->vocabulary, &r->tokens, NULL, 0, r->fault);
+    enum err err = vocabulary_finish(&r->vocabulary, &r->tokens, NULL, 0, r->fault);
+    if (err == ERR_OK)
+        err = vocabulary_tell(&r->vocabulary, r->out, r->fault);
     if (err != ERR_OK)
         return err;
-    r->out->vocabulary = vocabulary_text(&r->vocabulary);
-    if (!r->out->vocabulary)
-        return no_memory(r, r->num_pieces);
-    r->out->num_tokens = r->vocabulary.count;
     token_list_shrink(&r->tokens);
     *pool = (struct pool){.num_rows = r->tokens.count,
                           .num_features = window,
-                          .num_classes = (int)r->vocabulary.count,
+                          .num_classes = (int)r->out->num_tokens,
                           .text = {.tokens = r->tokens, .steps = window, .apart = 1}};
     r->tokens = (struct token_list){0};
     return ERR_OK;

@@ -7,24 +7,20 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "common/base/err.h"
+#include "common/data/source.h"
 #include "common/data/token_list.h"
-
-#define VOCABULARY_MAX 65535 /* characters */
+#include "common/json/alphabet.h"
 
 struct vocabulary {
-    size_t count, room;
-    uint32_t *characters; /* [count] code points, by token */
-    uint16_t **pages;     /* by code point, 256 each: 1 + token; 0, or no page: not in it */
-    bool is_of_data;      /* grows by the characters that come */
-    bool has_unknown;     /* characters that are not in it are read as the token `unknown` */
+    struct alphabet alphabet;
+    bool is_of_data;  /* grows by the characters that come */
+    bool has_unknown; /* characters that are not in it are read as the token `unknown` */
     uint32_t unknown;
     uint64_t num_characters, num_unknown; /* that were asked for */
 };
 
 /* The fields data.vocabulary, NULL for "paper", and data.unknown, NULL for a blank where the vocabulary has
- * one. "paper": the 80 characters of the Shakespeare experiments in arXiv 1812.06127; they are ALL_LETTERS of
- * models/utils/language_utils.py in LEAF (arXiv 1812.01097), in its order. "data": those that come, by code
- * point. Or a text, or a list of texts of one character each, in the order of the tokens. */
+ * one. "data": those that come, by code point. Else an alphabet, or {"file": "a JSON file with one"}. */
 enum err vocabulary_init(const json_t *value, const json_t *unknown, struct vocabulary *out,
                          struct fault *fault) MUST_CHECK;
 void vocabulary_release(struct vocabulary *v); /* also of a zeroed one */
@@ -37,7 +33,7 @@ enum err vocabulary_token(struct vocabulary *v, uint32_t character, uint32_t *ou
  * the list and in labels[num_labels]. Tells how many characters were not in the vocabulary. */
 enum err vocabulary_finish(struct vocabulary *v, struct token_list *tokens, int32_t *labels,
                            size_t num_labels, struct fault *fault) MUST_CHECK;
-/* All characters in the order of their tokens, as UTF-8. NULL: no memory. The caller frees it. */
-char *vocabulary_text(const struct vocabulary *v);
+/* vocabulary, its hash and num_tokens of *out. */
+enum err vocabulary_tell(const struct vocabulary *v, struct loaded *out, struct fault *fault) MUST_CHECK;
 
 #endif

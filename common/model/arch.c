@@ -9,7 +9,7 @@ static const char *const loss_names[] = {"softmax_cross_entropy", "sigmoid_cross
 static const char *const init_names[] = {"zeros", "glorot_uniform", "he_normal", NULL};
 
 struct model_fields {
-    json_t *input, *layers, *tensors;
+    json_t *input, *layers, *tensors, *vocabulary;
     int loss, init;
     bool has_init;
 };
@@ -21,6 +21,7 @@ static const struct json_field layered_fields[] = {
                .max = LIMIT_LAYERS),
     JSON_FIELD(struct model_fields, loss, JSON_FIELD_CHOICE, .choices = loss_names),
     JSON_FIELD(struct model_fields, init, JSON_FIELD_CHOICE, .choices = init_names),
+    JSON_FIELD(struct model_fields, vocabulary, JSON_FIELD_ANY),
 };
 
 static const struct json_field tensor_only_fields[] = {
@@ -126,7 +127,8 @@ static enum err parse_layered(struct arch *a, const json_t *model, struct arena 
     a->has_layers = true;
     a->init = (enum init_type)fields.init;
     a->loss = (enum loss_type)fields.loss;
-    return parse_layers(a, fields.layers, arena, fault);
+    err = parse_layers(a, fields.layers, arena, fault);
+    return err || !fields.vocabulary ? err : arch_read_vocabulary(a, fields.vocabulary, fault);
 }
 
 static enum err parse_tensor(struct arch *a, const json_t *value, const char *prefix, struct arena *arena,
@@ -199,6 +201,7 @@ void arch_free(struct arch *a)
     if (!a)
         return;
     tensor_table_release(&a->tensors);
+    free(a->vocabulary);
     free(a->layers);
     free(a);
 }

@@ -6,6 +6,7 @@
 #define FEDLANE_MODEL_ARCH_H
 
 #include <jansson.h>
+#include "common/crypto/sha256.h"
 #include "common/model/shape.h"
 #include "common/tensor/tensor.h"
 
@@ -65,16 +66,21 @@ struct arch {
     size_t num_layers;
     enum loss_type loss;
     int64_t num_classes; /* outputs of the last layer; 2 with a sigmoid */
+    /* What the tokens stand for, which data must agree in. */
+    char *vocabulary; /* the characters in the order of their tokens, UTF-8; NULL: not named, or by hash alone
+                       */
+    char vocabulary_sha256[SHA256_HEX_SIZE]; /* of them, or of a file of word vectors; "": not named */
 };
 
 /* {"input": [784], "layers": [{"type": "dense", "units": 10}], "loss": "softmax_cross_entropy", "init":
  * "zeros"}, {"preset": "cnn"} as arch_expand takes it, or {"tensors": [{"name", "shape", "dtype"}], "init"}.
- * `init` defaults to "glorot_uniform" with layers, "zeros" without; `loss` to softmax_cross_entropy. Faults
+ * `init` defaults to "glorot_uniform" with layers, "zeros" without; `loss` to softmax_cross_entropy.
+ * "vocabulary", beside layers: an alphabet (common/json/alphabet.h), or "sha256:" and 64 digits. Faults
  * name the field: "model.layers[1].units". Unknown fields are refused. */
 enum err arch_parse(const json_t *model, struct arch **out, struct fault *fault) MUST_CHECK;
 void arch_free(struct arch *a);
-/* The model with its preset written out as layers, a new reference: {"preset", "input", "classes", "init"},
- * all but the first optional. A model without a preset comes back as it is. */
+/* The model with its preset written out as layers, a new reference: {"preset", "input", "classes", "loss",
+ * "init", "vocabulary"}, all but the first optional. A model without a preset comes back as it is. */
 enum err arch_expand(json_t *model, json_t **out, struct fault *fault) MUST_CHECK;
 const char *layer_type_name(enum layer_type t);
 /* The initial parameters under a seed: streams RNG_INIT_WEIGHTS, a = tensor index. Tensors of one dimension

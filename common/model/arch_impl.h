@@ -13,4 +13,9 @@ enum err arch_read_input(struct arch *a, const json_t *layers, struct fault *fau
 enum err arch_read_layer(struct arch *a, size_t index, const json_t *value, const struct example_shape *in,
                          struct arena *arena, struct fault *fault) MUST_CHECK;
 
+/* The model's field `vocabulary`, against the layers that were read. */
+enum err arch_read_vocabulary(struct arch *a, const json_t *value, struct fault *fault) MUST_CHECK;
+/* How many characters such a field names; 0: it names them by their hash. */
+enum err arch_count_vocabulary(const json_t *value, size_t *out, struct fault *fault) MUST_CHECK;
+
 #endif

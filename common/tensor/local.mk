@@ -10,6 +10,7 @@ libfedlane_fl_a_SOURCES = \
 	common/model/arch_init.c \
 	common/model/arch_layers.c \
 	common/model/arch_presets.c \
+	common/model/arch_vocabulary.c \
 	common/model/shape.c common/model/shape.h \
 	common/tensor/safetensors.h \
 	common/tensor/safetensors_decode.c \

@@ -13,6 +13,7 @@ libfedlane_core_a_SOURCES = \
 	server/core/id_table.c server/core/id_table.h \
 	server/core/json_defaults.c server/core/json_defaults.h \
 	server/core/metrics.c server/core/metrics.h \
+	server/core/misfit.c server/core/misfit.h \
 	server/core/model_writer.c server/core/model_writer.h \
 	server/core/names.c server/core/names.h \
 	server/core/ops.h \

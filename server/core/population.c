@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/json/json_spec.h"
+#include "server/core/misfit.h"
 
 enum err population_load(struct work *w, const struct run_row *run, struct run_device_row **out,
                          size_t *out_count)
@@ -80,36 +81,6 @@ static bool has_labels(const struct device_row *d, json_t *required)
     return all;
 }
 
-/* "" where the device's data can serve the model, else what does not fit. */
-static enum err misfit(struct work *w, const struct device_row *d, const struct arch *arch, const char **out)
-{
-    json_t *input = NULL, *dim;
-    size_t i;
-    int64_t features = 1;
-    *out = "";
-    if (!arch->has_layers)
-        return ERR_OK;
-    enum err e = json_from_row(d->input, &input);
-    if (e)
-        return e;
-    json_array_foreach(input, i, dim) features *= json_integer_value(dim);
-    if (json_array_size(input) > 0 && features != arch->num_features)
-        *out =
-            arena_printf(w->arena,
-                         "device \"%.60s\" (ordinal %lld) has examples of %lld features, the model's input "
-                         "takes %lld: correct "
-                         "model.input or the dataset's name",
-                         d->name, (long long)d->ordinal, (long long)features, (long long)arch->num_features);
-    else if (d->classes > arch->num_classes)
-        *out = arena_printf(
-            w->arena,
-            "device \"%.60s\" (ordinal %lld) has %lld classes, the model tells %lld apart: give its last "
-            "layer a unit for each",
-            d->name, (long long)d->ordinal, (long long)d->classes, (long long)arch->num_classes);
-    json_decref(input);
-    return *out ? ERR_OK : ERR_NO_MEMORY;
-}
-
 static enum err freeze(struct work *w, struct run_row *run, const struct device_row *devices, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -155,22 +126,30 @@ static enum err missing_reason(struct work *w, const struct run_row *run, const 
     return *out ? ERR_OK : ERR_NO_MEMORY;
 }
 
-/* Devices that the run may take, ascending ordinal: in place. *out_misfit: "" or why the first of the others
- * does not fit. */
+/* Of the devices of the data set, those that do not fit. */
+struct unfit {
+    size_t count;
+    const char *first; /* what is wrong with it; "": all fit */
+};
+
+/* Devices that the run may take, ascending ordinal: in place. */
 static enum err keep_fitting(struct work *w, const struct plan *plan, bool must_fit, struct device_row *rows,
-                             size_t *count, const char **out_misfit)
+                             size_t *count, struct unfit *out)
 {
+    struct wanted_data wanted = wanted_data(plan->arch);
     size_t kept = 0;
-    *out_misfit = "";
+    *out = (struct unfit){.first = ""};
     for (size_t i = 0; i < *count; i++) {
         const char *why;
-        enum err e = misfit(w, &rows[i], plan->arch, &why);
+        enum err e = wanted_from(w, &rows[i], &wanted);
+        if (!e)
+            e = device_misfit(w, &rows[i], &wanted, &why);
         if (e)
             return e;
         if (*why && must_fit)
             return fault_set(w->fault, ERR_INVALID_FIELD, "model", "%s", why);
-        if (!**out_misfit)
-            *out_misfit = why;
+        if (*why && out->count++ == 0)
+            out->first = why;
         if (!*why && has_labels(&rows[i], plan->spec.selection.require_labels))
             rows[kept++] = rows[i];
     }
@@ -198,7 +177,7 @@ enum err population_freeze(struct work *w, struct run_row *run, const struct pla
     const struct selection_spec *spec = &plan->spec.selection;
     struct device_row *rows;
     size_t count;
-    const char *unfit = "";
+    struct unfit unfit = {.first = ""};
     enum err e = ERR_OK;
     *out_is_there = false;
     *out_reason = "";
@@ -219,11 +198,16 @@ enum err population_freeze(struct work *w, struct run_row *run, const struct pla
     if ((int64_t)count < spec->devices_per_round) {
         *out_reason = arena_printf(
             w->arena, "waiting for devices: %zu of at least %lld of dataset \"%s\" registered%s%s%s", count,
-            (long long)spec->devices_per_round, run->dataset, note, *unfit ? "; " : "", unfit);
+            (long long)spec->devices_per_round, run->dataset, note, *unfit.first ? "; " : "", unfit.first);
         return *out_reason ? ERR_OK : ERR_NO_MEMORY;
     }
     if (!is_fixed)
         count = keep_online(w, rows, count, spec->devices_per_round);
+    if (unfit.count > 0)
+        *out_reason = arena_printf(w->arena, "the run goes without %zu of the devices of dataset \"%s\": %s",
+                                   unfit.count, run->dataset, unfit.first);
+    if (!*out_reason)
+        return ERR_NO_MEMORY;
     *out_is_there = true;
     return freeze(w, run, rows, count);
 }

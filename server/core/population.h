@@ -19,8 +19,8 @@ enum err population_device(struct work *w, const struct run_row *run, struct run
                            struct device_row *out) MUST_CHECK;
 
 /* Whether the run's devices are there. True: they are frozen into the store, and run->population and dataset
- * set. False: *out_reason says what it waits for. ERR_INVALID_FIELD with a fault: they can never serve this
- * run. */
+ * set; *out_reason is "", or which others it goes without. False: *out_reason says what it waits for.
+ * ERR_INVALID_FIELD with a fault: they can never serve this run. */
 enum err population_freeze(struct work *w, struct run_row *run, const struct plan *plan, bool *out_is_there,
                            const char **out_reason) MUST_CHECK;
 

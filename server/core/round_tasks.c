@@ -28,6 +28,21 @@ static bool evaluates_apart(const struct plan *plan, const struct round_row *rou
            round_wants_gradients(plan, round);
 }
 
+/* A device may have come back with other data since the run began. What the first of all has stands for what
+ * all had then, where the model does not say. */
+static enum err want_data(struct round_tasks *m)
+{
+    struct run_device_row *first;
+    struct device_row device;
+    m->wanted = wanted_data(m->plan->arch);
+    if (*m->wanted.vocabulary_sha256 || m->num_devices == 0)
+        return ERR_OK;
+    enum err e = population_member(m->w, m->run, 0, &first);
+    if (!e)
+        e = population_device(m->w, m->run, first, &device);
+    return e ? e : wanted_from(m->w, &device, &m->wanted);
+}
+
 enum err round_tasks_init(struct round_tasks *m, struct work *w, struct run_row *run, struct round_row *round)
 {
     *m = (struct round_tasks){.w = w, .run = run, .round = round};
@@ -42,7 +57,8 @@ enum err round_tasks_init(struct round_tasks *m, struct work *w, struct run_row 
     if (!m->selected)
         return ERR_NO_MEMORY;
     struct selection s = {(uint64_t)run->seed, round->n, m->num_devices, m->num_selected};
-    return m->plan->spec.strategy->select(&s, m->selected);
+    e = want_data(m);
+    return e ? e : m->plan->spec.strategy->select(&s, m->selected);
 }
 
 static enum err list_next(struct round_tasks *m, struct task_row **out)
@@ -67,6 +83,13 @@ static enum err member_at(struct round_tasks *m, size_t position, struct run_dev
         return population_member(m->w, m->run, position, out);
     *out = &m->devices[position];
     return ERR_OK;
+}
+
+static void fail(struct task_row *t, const char *code, const char *detail)
+{
+    t->status = TASK_FAILED;
+    t->code = code;
+    t->detail = detail;
 }
 
 static enum err task_make(struct round_tasks *m, size_t position, enum task_type type,
@@ -95,14 +118,22 @@ static enum err task_make(struct round_tasks *m, size_t position, enum task_type
     t->deadline_at = m->round->deadline_at;
     double deadline_s = m->plan->spec.reporting.deadline_s;
     t->max_seconds = deadline_s > 0 ? deadline_s : NAN;
+    *out = t;
     if (out_device->revoked_at) {
         run_not_deterministic(m->run, "a device of the population was revoked");
-        t->status = TASK_FAILED;
-        t->code = "device_revoked";
-        t->detail = "the device was revoked before the round opened";
+        fail(t, "device_revoked", "the device was revoked before the round opened");
+        return ERR_OK;
     }
-    *out = t;
-    return ERR_OK;
+    const char *why;
+    e = device_other_vocabulary(m->w, out_device, &m->wanted, &why);
+    if (!e && *why) {
+        run_not_deterministic(m->run, "a device of the population has other data now");
+        fail(t, "other_data", why);
+        if (!m->has_warned)
+            e = event_warn(m->w, m->run, why);
+        m->has_warned = true;
+    }
+    return e;
 }
 
 static void deadline_start(struct work *w, const struct plan *plan, struct round_row *round)

@@ -2,6 +2,7 @@
 #ifndef FEDLANE_CORE_ROUND_TASKS_H
 #define FEDLANE_CORE_ROUND_TASKS_H
 
+#include "server/core/misfit.h"
 #include "server/core/round.h"
 
 /* Tasks in the making; everything lies in the operation's arena. */
@@ -10,6 +11,8 @@ struct round_tasks {
     struct run_row *run;
     struct round_row *round;
     const struct plan *plan;
+    struct wanted_data wanted;
+    bool has_warned; /* of other data; once a round */
     struct run_device_row
         *devices; /* the population, ascending ordinal; NULL unless all of it is looked at */
     size_t num_devices;

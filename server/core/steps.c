@@ -78,7 +78,8 @@ static enum err op_clock(struct store_txn *txn, void *arg)
     return e ? e : round_by_clock(&w, &run, &round);
 }
 
-static enum err run_begin(struct work *w, struct run_row *run, const struct plan *plan)
+/* without: which devices of its data set the run goes without, and why; "": it has all. */
+static enum err run_begin(struct work *w, struct run_row *run, const struct plan *plan, const char *without)
 {
     if (plan->spec.selection.population == 0)
         run_depends_on_time(
@@ -89,6 +90,8 @@ static enum err run_begin(struct work *w, struct run_row *run, const struct plan
     run->status = RUN_RUNNING;
     enum err e = event_add(w, run, "devices_frozen",
                            json_pack("{s:I, s:s}", "population", run->population, "dataset", run->dataset));
+    if (!e && *without)
+        e = event_warn(w, run, without);
     return e ? e : round_open(w, run);
 }
 
@@ -114,7 +117,7 @@ static enum err op_devices(struct store_txn *txn, void *arg)
     }
     if (!e && is_there) {
         a->has_more = true;
-        return run_begin(&w, &run, plan);
+        return run_begin(&w, &run, plan, reason);
     }
     if (e || strcmp(reason, run.status_reason) == 0)
         return e;

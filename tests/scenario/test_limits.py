@@ -205,7 +205,16 @@ def test_run_specs(lab):
     def tensors(*items):
         return lab.admin.post("/api/v1/runs", {**synthetic_run(autostart=False), "model": {"tensors": list(items)}})
     steps = {"local_epochs": None}
+
+    def characters(first, n):
+        return "".join(chr(first + k + (0x800 if first + k >= 0xd800 else 0)) for k in range(n))  # no surrogates
+
+    def named(vocabulary):
+        return change(model={"input": [4], "layers": [{"type": "embedding", "vocabulary": 70000, "dim": 1}, {"type": "flatten"},
+                                                      {"type": "dense", "units": 10}], "vocabulary": vocabulary})
     compare(lab, [
+        ("LIMIT_VOCABULARY", lambda n: named(characters(0x4e00, n)), invalid("model.vocabulary"), None),
+        ("LIMIT_VOCABULARY_TEXT", lambda n: named("ab"[:n % 3] + characters(0x4e00, n // 3)), invalid("model.vocabulary"), 201),
         ("LIMIT_NAME", lambda n: change(name="n" * n), invalid("name"), 201),
         ("LIMIT_ROUNDS", lambda n: change(num_rounds=n), invalid("num_rounds"), 201),
         ("LIMIT_DEVICES_PER_RUN", lambda n: change(selection={"population": n}), invalid("selection.population"), 201),

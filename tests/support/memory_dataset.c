@@ -171,3 +171,32 @@ void dataset_gather(const struct dataset *d, const struct device_data *device, e
 {
     dataset_gather_apart(d, device, split, first, indices, n, out_x, d->num_features, out_y);
 }
+
+size_t dataset_num_tokens(const struct dataset *d)
+{
+    (void)d;
+    return 0;
+}
+
+const char *dataset_vocabulary(const struct dataset *d)
+{
+    (void)d;
+    return NULL;
+}
+
+const char *dataset_vocabulary_sha256(const struct dataset *d)
+{
+    (void)d;
+    return "";
+}
+
+const char *dataset_place(const struct dataset *d, const struct device_data *device, enum data_split split,
+                          size_t example, char out[DATASET_PLACE])
+{
+    (void)d;
+    (void)device;
+    (void)split;
+    (void)example;
+    out[0] = '\0';
+    return out;
+}

@@ -206,6 +206,91 @@ START_TEST(test_waiting_says_for_what)
 }
 END_TEST
 
+#define HASH_A "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+#define HASH_B "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+#define TELLING(k, hash)                                                                                     \
+    "{\"dataset\": \"hand\", \"name\": \"d" #k "\", \"ordinal\": " #k ", \"num_examples\": 4, "              \
+    "\"num_test_examples\": 2, \"capabilities\": {\"vocabulary_sha256\": \"" hash "\"}}"
+
+/* All devices of a run mean the same by a token: what the model names, else what the first of them has. */
+START_TEST(test_devices_of_another_vocabulary)
+{
+    struct lab lab;
+    struct op_worker_register op;
+    struct task_offer offer;
+    lab_open(&lab);
+    ck_assert_int_eq(lab_register(&lab, 0, 4), ERR_OK); /* tells nothing, and fits */
+    ck_assert_int_eq(lab_enrol(&lab, WORKER("i1", TELLING(1, HASH_A) ", " TELLING(2, HASH_B)), &op), ERR_OK);
+    const char *fixed = lab_submit(&lab, "{\"selection\": {\"population\": 3, \"devices_per_round\": 3}}");
+    const char *all = lab_submit(&lab, "{\"selection\": {\"population\": null, \"devices_per_round\": 3}}");
+    const char *named =
+        lab_submit(&lab, "{\"model\": {\"vocabulary\": \"sha256:" HASH_B
+                         "\"}, \"selection\": {\"population\": null, \"devices_per_round\": 2}}");
+    lab_advance(&lab);
+    struct run_row run = lab_run(&lab, fixed);
+    ck_assert_int_eq(run.status, RUN_FINISHED);
+    ck_assert_int_eq(run.outcome, RUN_FAILED);
+    ck_assert_str_eq(
+        run.status_reason,
+        "device \"d2\" (ordinal 2) has another vocabulary (SHA-256 e3b0c44298fc...) than device \"d1\" "
+        "(ordinal 1) (ba7816bf8f01...): a token would stand for something else there. Give both the "
+        "same: `fedlane data vocabulary` prints that of data, for data.vocabulary or model.vocabulary");
+    ck_assert_uint_eq(lab_count_events(&lab, fixed, "round_opened"), 0);
+    ck_assert_int_eq(lab_run(&lab, all).status, RUN_WAITING_FOR_DEVICES);
+    ck_assert_ptr_nonnull(strstr(REASON(&lab, all), "2 of at least 3 of dataset \"hand\" registered; device "
+                                                    "\"d2\" (ordinal 2) has another vocabulary"));
+    ck_assert_int_eq(lab_run(&lab, named).status, RUN_RUNNING);
+    ck_assert_int_eq(lab_run(&lab, named).population, 2);
+    json_t *warning = lab_event(&lab, named, "warning");
+    const char *said = json_string_value(json_object_get(warning, "detail"));
+    ck_assert_msg(said && strstr(said, "goes without 1 of the devices") &&
+                      strstr(said, "\"d1\" (ordinal 1)") &&
+                      strstr(said, "than the run's model (e3b0c44298fc...)"),
+                  "%s", said);
+    json_decref(warning);
+    ck_assert(lab_claim(&lab, 0, &offer));
+    lab_close(&lab);
+}
+END_TEST
+
+static void tell_vocabulary(struct lab *lab, int k, const char *body)
+{
+    struct op_device_patch patch = {.base = {.core = lab->core, .arena = &lab->arena},
+                                    .device_id = lab->devices[k],
+                                    .body = lab_json(body)};
+    ck_assert_int_eq(store_write_wait(lab->store, op_device_patch, &patch), ERR_OK);
+    json_decref(patch.body);
+}
+#define TELLS(hash) "{\"capabilities\": {\"vocabulary_sha256\": \"" hash "\"}}"
+
+/* Its worker was started again with other data while a run went on. */
+START_TEST(test_a_device_comes_back_with_another_vocabulary)
+{
+    struct lab lab;
+    struct task_row *tasks;
+    lab_open(&lab);
+    lab_devices(&lab, 2, 4);
+    for (int k = 0; k < 2; k++)
+        tell_vocabulary(&lab, k, TELLS(HASH_A));
+    const char *run = lab_submit(&lab, "{\"selection\": {\"population\": 2, \"devices_per_round\": 2}}");
+    lab_advance(&lab);
+    ck_assert_int_eq(lab_run(&lab, run).status, RUN_RUNNING);
+    tell_vocabulary(&lab, 1, TELLS(HASH_B));
+    ck_assert_uint_eq(lab_tasks(&lab, run, 0, &tasks), 2);
+    for (int k = 0; k < 2; k++)
+        lab_work(&lab, k, 1, 1);
+    lab_advance(&lab);
+    ck_assert_uint_eq(lab_tasks(&lab, run, 1, &tasks), 2);
+    ck_assert_int_eq(tasks[0].status, TASK_READY);
+    ck_assert_int_eq(tasks[1].status, TASK_FAILED);
+    ck_assert_str_eq(tasks[1].code, "other_data");
+    ck_assert_ptr_nonnull(strstr(tasks[1].detail, "(ordinal 1) has another vocabulary"));
+    ck_assert_uint_eq(lab_count_events(&lab, run, "warning"), 1);
+    ck_assert_int_eq(lab_run(&lab, run).is_deterministic, 0);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(test_several_datasets_need_a_name)
 {
     struct lab lab;
@@ -301,6 +386,8 @@ int main(void)
                                   test_being_seen_survives_a_restart,
                                   test_a_device_is_online_with_its_worker,
                                   test_waiting_says_for_what,
+                                  test_devices_of_another_vocabulary,
+                                  test_a_device_comes_back_with_another_vocabulary,
                                   test_several_datasets_need_a_name,
                                   test_devices_whose_data_do_not_fit_fail_the_run,
                                   test_without_a_population_the_silent_are_left_out,

@@ -1,6 +1,8 @@
 #include <math.h>
 #include <string.h>
 #include "common/base/rng.h"
+#include "common/base/str.h"
+#include "common/json/alphabet.h"
 #include "common/json/json_spec.h"
 #include "common/model/arch.h"
 #include "tests/support/unit.h"
@@ -105,6 +107,45 @@ START_TEST(test_presets_are_layers)
         ck_assert_uint_eq(a->tensors.count, cases[i].tensors);
         ck_assert_int_eq(a->tensors.num_params, cases[i].params);
         ck_assert_int_eq(a->num_features, cases[i].features);
+        ck_assert_int_eq(a->num_classes, cases[i].classes);
+        arch_free(a);
+    }
+}
+END_TEST
+
+/* What tokens stand for: the paper's characters where a preset says nothing else, and a hash of them in any
+ * case. */
+START_TEST(test_vocabularies)
+{
+#define ABC "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    static const struct {
+        const char *json, *text, *sha256; /* NULL: of the paper's characters */
+        int64_t classes;
+    } cases[] = {
+        {"{'preset': 'char_lstm'}", alphabet_paper, NULL, 80},
+        {"{'preset': 'char_lstm', 'vocabulary': 'paper'}", alphabet_paper, NULL, 80},
+        {"{'preset': 'char_lstm', 'classes': 80}", NULL, "", 80},
+        {"{'preset': 'char_lstm', 'vocabulary': 'abc'}", "abc", ABC, 3},
+        {"{'preset': 'char_lstm', 'vocabulary': ['a', 'b', 'c'], 'classes': 9}", "abc", ABC, 9},
+        {"{'preset': 'char_lstm', 'vocabulary': 'sha256:" ABC "'}", NULL, ABC, 80},
+        {"{'preset': 'sent_lstm', 'vocabulary': 'sha256:" ABC "'}", NULL, ABC, 2},
+        {"{'preset': 'sent_lstm'}", NULL, "", 2},
+        {"{'input': [4], 'layers': [{'type': 'embedding', 'vocabulary': 3, 'dim': 2}, {'type': 'flatten'}, "
+         "{'type': 'dense', 'units': 2}], 'vocabulary': 'abc'}",
+         "abc", ABC, 2},
+    };
+    char paper[SHA256_HEX_SIZE], json[400];
+    ck_assert_uint_eq(strlen(alphabet_paper), 80);
+    ck_assert_int_eq(sha256_hex(alphabet_paper, 80, paper), ERR_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arch *a;
+        struct fault fault;
+        ck_assert_int_eq(str_copy(json, sizeof json, cases[i].json), ERR_OK);
+        for (char *at = json; *at; at++)
+            *at = *at == '\'' ? '"' : *at;
+        ck_assert_msg(parse(json, &a, &fault) == ERR_OK, "%s: %s", json, fault.detail);
+        ck_assert_msg(str_eq(a->vocabulary, cases[i].text), "%s", json);
+        ck_assert_str_eq(a->vocabulary_sha256, cases[i].sha256 ? cases[i].sha256 : paper);
         ck_assert_int_eq(a->num_classes, cases[i].classes);
         arch_free(a);
     }
@@ -219,6 +260,16 @@ START_TEST(test_faults_name_the_field)
          "model.layers", ERR_INVALID_FIELD},
         {"{\"preset\": \"sent_lstm\", \"classes\": 2}", "model.classes", ERR_INVALID_FIELD},
         {"{\"preset\": \"char_lstm\", \"input\": [80, 8]}", "model.input", ERR_INVALID_FIELD},
+        {"{\"preset\": \"char_lstm\", \"vocabulary\": \"aba\"}", "model.vocabulary", ERR_INVALID_FIELD},
+        {"{\"preset\": \"char_lstm\", \"vocabulary\": \"data\"}", "model.vocabulary", ERR_INVALID_FIELD},
+        {"{\"preset\": \"char_lstm\", \"vocabulary\": \"sha256:abc\"}", "model.vocabulary",
+         ERR_INVALID_FIELD},
+        {"{\"preset\": \"char_lstm\", \"vocabulary\": \"abcd\", \"classes\": 3}", "model.vocabulary",
+         ERR_INVALID_FIELD},
+        {"{\"preset\": \"cnn\", \"vocabulary\": \"abcd\"}", "model.vocabulary", ERR_INVALID_FIELD},
+        {"{\"preset\": \"char_lstm\", \"vocabulary\": 5}", "model.vocabulary", ERR_INVALID_FIELD},
+        {"{\"preset\": \"char_lstm\", \"vocabulary\": [\"a\", \"bc\"]}", "model.vocabulary",
+         ERR_INVALID_FIELD},
         {"{\"preset\": \"resnet\"}", "model.preset", ERR_INVALID_FIELD},
         {"{\"preset\": 3}", "model.preset", ERR_INVALID_FIELD},
         {"{\"preset\": \"cnn\", \"classes\": 1}", "model.classes", ERR_INVALID_FIELD},
@@ -330,9 +381,10 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {
-        test_softmax_regression, test_mlp_names_follow_positions, test_tensors_only, test_presets_are_layers,
-        test_shapes_flow,        test_faults_name_the_field,      test_zeros,        test_glorot_uniform,
-        test_he_normal};
+    const TTest *const tests[] = {test_softmax_regression,    test_mlp_names_follow_positions,
+                                  test_tensors_only,          test_presets_are_layers,
+                                  test_vocabularies,          test_shapes_flow,
+                                  test_faults_name_the_field, test_zeros,
+                                  test_glorot_uniform,        test_he_normal};
     return unit_run("arch", tests, sizeof tests / sizeof *tests);
 }

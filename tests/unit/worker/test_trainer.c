@@ -317,8 +317,8 @@ START_TEST(test_tokens_outside_of_the_vocabulary)
         ck_assert_int_eq(err, i < 4 ? ERR_INVALID_FIELD : ERR_OK);
         if (i < 4) {
             ck_assert_str_eq(fault.field, "model.layers[0].vocabulary");
-            ck_assert_ptr_nonnull(strstr(fault.detail, "device 7 "));
-            ck_assert_ptr_nonnull(strstr(fault.detail, "position 1 of test example 0"));
+            ck_assert_ptr_nonnull(strstr(fault.detail, "(device 7 of \"memory\", test example 0)"));
+            ck_assert_ptr_nonnull(strstr(fault.detail, "position 1 is "));
         }
         trainer_local.close(t);
         dataset_free(data);
