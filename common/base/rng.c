@@ -3,31 +3,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GOLDEN 0x9E3779B97F4A7C15ULL
 #define TWO_PI 6.283185307179586476925286766559
 #define ULP53  0x1p-53
 
 static uint64_t mix64(uint64_t z)
 {
     z ^= z >> 30;
-    z *= 0xBF58476D1CE4E5B9ULL;
+    z *= RNG_MIX_1;
     z ^= z >> 27;
-    z *= 0x94D049BB133111EBULL;
+    z *= RNG_MIX_2;
     return z ^ z >> 31;
 }
 
 uint64_t rng_key(uint64_t seed, uint64_t tag, uint64_t a, uint64_t b, uint64_t c)
 {
     const uint64_t words[] = {tag, a, b, c};
-    uint64_t h = mix64(seed + GOLDEN);
+    uint64_t h = mix64(seed + RNG_GOLDEN);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        h = mix64((h ^ words[i]) + GOLDEN);
+        h = mix64((h ^ words[i]) + RNG_GOLDEN);
     return h;
 }
 
 uint64_t rng_u64(uint64_t key, uint64_t i)
 {
-    return mix64(key + (i + 1) * GOLDEN);
+    return mix64(key + (i + 1) * RNG_GOLDEN);
 }
 
 double rng_uniform(uint64_t key, uint64_t i)

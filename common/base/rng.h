@@ -9,6 +9,12 @@
 #include "common/base/err.h"
 #include "common/base/rng_tags.h"
 
+/* Output i is mix(key + (i + 1) golden), mix(z) = z ^= z >> 30, z *= first, z ^= z >> 27, z *= second, z ^= z
+ * >> 31: for who makes several outputs at once. */
+#define RNG_GOLDEN UINT64_C(0x9E3779B97F4A7C15)
+#define RNG_MIX_1  UINT64_C(0xBF58476D1CE4E5B9)
+#define RNG_MIX_2  UINT64_C(0x94D049BB133111EB)
+
 uint64_t rng_key(uint64_t seed, uint64_t tag, uint64_t a, uint64_t b, uint64_t c);
 uint64_t rng_u64(uint64_t key, uint64_t i);   /* output i */
 double rng_uniform(uint64_t key, uint64_t i); /* [0,1), from output i */

@@ -33,7 +33,9 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/openblas/template_many.h \
 	common/compute/openblas/template_outer.h \
 	common/compute/openblas/template_panel.h \
+	common/compute/openblas/template_pointwise.h \
 	common/compute/openblas/template_relu.h \
+	common/compute/openblas/template_sequence.h \
 	common/compute/openblas/template_softmax.h \
 	common/compute/openblas/template_step.h \
 	common/compute/reference/conv.c \

@@ -73,6 +73,12 @@ static void ck_backend_in_part(struct compute *c, size_t part)
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
             ck_op(c, reference, make_op(vectors[k], lengths[i], 0, 0));
     }
+    struct compute_op drop = make_op(COMPUTE_DROPOUT, 1003, 0, 0);
+    drop.key = 12345;
+    for (size_t i = 0; i < 4; i++) {
+        drop.scale = (real[]){0, 0.5f, 0.3f, 0.999f}[i];
+        ck_op(c, reference, drop);
+    }
     ck_image_ops(c, reference);
     ck_lstm_ops(c, reference);
     ck_sequence_ops(c, reference);

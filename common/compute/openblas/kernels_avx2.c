@@ -1,3 +1,4 @@
+#include "common/base/rng.h"
 #include "common/compute/openblas/conv.h"
 #include "common/compute/openblas/kernels.h"
 #include "common/compute/openblas/lstm.h"

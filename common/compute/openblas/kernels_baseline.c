@@ -1,5 +1,6 @@
 #include <math.h>
 #include <string.h>
+#include "common/base/rng.h"
 #include "common/compute/openblas/conv.h"
 #include "common/compute/openblas/kernels.h"
 #include "common/compute/openblas/lstm.h"

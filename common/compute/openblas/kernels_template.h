@@ -69,6 +69,8 @@ INLINE void store_part(float *p, vf v, size_t n)
 #include "common/compute/openblas/template_panel.h"
 #include "common/compute/openblas/template_conv.h"
 #include "common/compute/openblas/template_lstm.h"
+#include "common/compute/openblas/template_pointwise.h"
+#include "common/compute/openblas/template_sequence.h"
 
 const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
                                     .run = {[COMPUTE_DENSE_FORWARD] = dense_forward,
@@ -77,6 +79,8 @@ const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
                                             [COMPUTE_DENSE_UPDATE] = dense_update,
                                             [COMPUTE_RELU_FORWARD] = relu_forward,
                                             [COMPUTE_RELU_BACKWARD] = relu_backward,
+                                            [COMPUTE_TANH_FORWARD] = tanh_forward,
+                                            [COMPUTE_TANH_BACKWARD] = tanh_backward,
                                             [COMPUTE_SOFTMAX_GRADIENT] = softmax_gradient,
                                             [COMPUTE_SOFTMAX_LOSS] = softmax_loss,
                                             [COMPUTE_SOFTMAX_STEP] = softmax_step,
@@ -85,7 +89,12 @@ const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
                                             [COMPUTE_CONV_GRADIENT] = conv_gradient,
                                             [COMPUTE_CONV_UPDATE] = conv_update,
                                             [COMPUTE_LSTM_FORWARD] = lstm_forward,
-                                            [COMPUTE_LSTM_BACKWARD] = lstm_backward},
+                                            [COMPUTE_LSTM_BACKWARD] = lstm_backward,
+                                            [COMPUTE_DROPOUT] = dropout,
+                                            [COMPUTE_UNPACK] = unpack,
+                                            [COMPUTE_LAST_STEP] = last_step,
+                                            [COMPUTE_GATHER] = gather,
+                                            [COMPUTE_SCATTER_ADD] = scatter_add},
                                     .is_blas_slower = IS_BLAS_SLOWER,
                                     .many = {[COMPUTE_DENSE_FORWARD] = dense_forward_many,
                                              [COMPUTE_DENSE_INPUT_GRADIENT] = dense_input_gradient_many,
