@@ -30,6 +30,7 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/openblas/template_dot.h \
 	common/compute/openblas/template_exponential.h \
 	common/compute/openblas/template_lstm.h \
+	common/compute/openblas/template_long.h \
 	common/compute/openblas/template_many.h \
 	common/compute/openblas/template_outer.h \
 	common/compute/openblas/template_panel.h \
@@ -38,6 +39,7 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/openblas/template_sequence.h \
 	common/compute/openblas/template_softmax.h \
 	common/compute/openblas/template_step.h \
+	common/compute/openblas/template_winograd.h \
 	common/compute/reference/conv.c \
 	common/compute/reference/dense.c \
 	common/compute/reference/image.c \

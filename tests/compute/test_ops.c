@@ -59,6 +59,7 @@ static void ck_backend_in_part(struct compute *c, size_t part)
     ck_dense_and_softmax(c, reference, 7, 521, 5);
     ck_dense_and_softmax(c, reference, 3, 9, 521);
     ck_dense_and_softmax(c, reference, 10, 784, 200);
+    ck_dense_and_softmax(c, reference, 13, 1301, 23); /* rows that do not fit the first-level cache */
     ck_dense_and_softmax(c, reference, 64, 301, 101); /* large enough for BLAS */
     ck_dense_and_softmax(c, reference, 129, 48, 62);
     static const size_t many[][3] = {{33, 129, 47}, {131, 150, 50}, {260, 1, 40}, {35, 0, 33}, {300, 40, 7}};

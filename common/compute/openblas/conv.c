@@ -3,12 +3,37 @@
 #include <string.h>
 
 enum {
-    SLACK = 64
-}; /* floats behind the image: the last run is read, and written with zeros, to its padded end */
+    SLACK = 64, /* floats behind the image: the last run is read, and written with zeros, to its padded end */
+    WINOGRAD_LEAST_TILES = 4,
+    WINOGRAD_FLOATS = 1 << 16
+};
 
 static size_t align16(size_t floats)
 {
     return (floats + 15) / 16 * 16;
+}
+
+/* Only the geometry decides, never the number of images: these may be shared out among threads. */
+static bool is_for_winograd(const struct compute_conv *g)
+{
+    return g->kernel_height == 5 && g->kernel_width == 5 && g->stride == 1 && g->pool.size == 2 &&
+           g->pixel % 16 == 0 && g->pool.out_height * g->pool.out_width >= WINOGRAD_LEAST_TILES;
+}
+
+/* As many tiles as leave room for the other halves of the products in the second-level cache. Returns the
+ * floats that it takes. */
+static size_t lay_out_winograd(struct conv_work *w, float *scratch)
+{
+    const size_t windows = w->outputs, fit = WINOGRAD_FLOATS / (36 * w->g->pixel),
+                 tiles = fit > WINOGRAD_LEAST_TILES ? fit : WINOGRAD_LEAST_TILES;
+    struct conv_winograd *v = &w->winograd;
+    v->tiles = tiles < windows ? tiles : windows;
+    const size_t weights = 36 * w->g->pixel * w->filters, values = 36 * w->g->pixel * v->tiles,
+                 products = 36 * v->tiles * CONV_BLOCK;
+    v->weights = scratch;
+    v->values = scratch ? scratch + weights : NULL;
+    v->products = scratch ? v->values + values : NULL;
+    return weights + values + products;
 }
 
 /* Sizes only; returns how many floats of scratch they come to, and where each part begins. */
@@ -28,6 +53,8 @@ static size_t lay_out(const struct compute_op *op, struct conv_work *w, float *s
     used += w->filters * w->filter_stride;
     w->bias = scratch ? scratch + used : NULL;
     used += w->filters;
+    if (op->kind == COMPUTE_CONV_FORWARD && is_for_winograd(g))
+        return used + lay_out_winograd(w, scratch ? scratch + used : NULL);
     if (op->kind == COMPUTE_CONV_FORWARD) {
         w->z = scratch ? scratch + used : NULL;
         return used + (g->pool.size ? pixels * CONV_BLOCK : 0);

@@ -19,6 +19,12 @@ struct conv_term {
     float gradient;
 };
 
+/* Forward by Winograd's algorithm: template_winograd.h. `tiles` of them are transformed at a time. */
+struct conv_winograd {
+    size_t tiles; /* 0: not by it */
+    float *weights, *values, *products;
+};
+
 struct conv_work {
     const struct compute_conv *g;
     size_t run, run_stride;  /* floats of a window in a line; the same with padding */
@@ -30,6 +36,7 @@ struct conv_work {
         *weights; /* forward: [filters / 16][kernel_height][run][16]; else the gradient, as the weights lie */
     float *bias;  /* [filters]: its gradient */
     float *z;     /* forward, with a pool: [out_height * out_width][16] */
+    struct conv_winograd winograd;
     struct conv_term *terms; /* backward, of one image */
     uint32_t *starts;        /* of each pixel's, or filter's terms; one more at the end */
 };

@@ -61,19 +61,21 @@ INLINE void store_part(float *p, vf v, size_t n)
 
 #include "common/compute/openblas/template_exponential.h"
 #include "common/compute/openblas/template_dot.h"
+#include "common/compute/openblas/template_long.h"
 #include "common/compute/openblas/template_outer.h"
 #include "common/compute/openblas/template_relu.h"
 #include "common/compute/openblas/template_softmax.h"
 #include "common/compute/openblas/template_step.h"
 #include "common/compute/openblas/template_many.h"
 #include "common/compute/openblas/template_panel.h"
+#include "common/compute/openblas/template_winograd.h"
 #include "common/compute/openblas/template_conv.h"
 #include "common/compute/openblas/template_lstm.h"
 #include "common/compute/openblas/template_pointwise.h"
 #include "common/compute/openblas/template_sequence.h"
 
 const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
-                                    .run = {[COMPUTE_DENSE_FORWARD] = dense_forward,
+                                    .run = {[COMPUTE_DENSE_FORWARD] = dense_forward_any,
                                             [COMPUTE_DENSE_INPUT_GRADIENT] = dense_input_gradient,
                                             [COMPUTE_DENSE_GRADIENT] = dense_gradient,
                                             [COMPUTE_DENSE_UPDATE] = dense_update,

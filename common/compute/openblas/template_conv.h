@@ -6,8 +6,6 @@
  * them. */
 enum { CONV_SLICE = 80, CONV_LINES = 5 };
 
-typedef uint8_t vbytes __attribute__((vector_size(LANES)));
-
 /* One block of filters at all pixels. */
 INLINE void conv_block(const struct conv_work *w, const struct panel *p, float *out)
 {
@@ -68,9 +66,15 @@ KERNEL_TARGET static void conv_forward(const struct compute_op *op)
     struct conv_work w;
     conv_work_init(op, &w);
     conv_pack(&w, compute_arg(op, 1));
+    if (w.winograd.tiles > 0)
+        winograd_take_weights(&w);
     for (size_t r = 0; r < op->rows; r++) {
         const size_t at = r * compute_conv_output(w.g);
         conv_take_image(&w, (const float *)compute_arg(op, 0) + r * compute_conv_input(w.g));
+        if (w.winograd.tiles > 0) {
+            winograd_image(op, &w, (float *)compute_arg(op, 3) + at, (uint8_t *)compute_arg(op, 4) + at);
+            continue;
+        }
         for (size_t f = 0; f < w.filters; f += CONV_BLOCK) {
             float *z = (float *)compute_arg(op, 3) + at + f;
             const struct panel p = {.lines = w.g->kernel_height,
