@@ -25,6 +25,7 @@ void agent_drop_job(struct agent *a, struct job *job)
         link = &(*link)->next_held;
     *link = job->next_held;
     a->num_held--;
+    job_done_with_weights(job, false);
     weights_put(&a->weights, job->weights);
     job_free(job);
 }

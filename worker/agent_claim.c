@@ -50,6 +50,7 @@ static void admit(struct agent *a, struct job *job)
         job_free(job);
         return;
     }
+    job->wants_weights = true;
     job->deadline_ns = deadline_of(a, job);
     struct job **link = &a->held;
     while (*link)

@@ -114,6 +114,7 @@ static enum err start(struct agent *a, struct weights *w)
     char range[64], etag[SHA256_HEX_SIZE + 2];
     enum err e = ERR_OK;
     if (w->file.len == 0) {
+        weights_make_room(&a->weights);
         w->started_ns = mono_ns();
         e = weights_file_begin(w);
     }
@@ -140,7 +141,7 @@ static enum err start(struct agent *a, struct weights *w)
         return e;
     }
     w->state = WEIGHTS_LOADING;
-    w->refs++;
+    weights_ref(w);
     a->num_fetches++;
     /* cppcheck-suppress memleak ; on_fetched frees it */
     return ERR_OK;

@@ -20,6 +20,13 @@ enum err job_new(const json_t *json, int64_t received_ns, struct job **out_job, 
     return e;
 }
 
+void job_done_with_weights(struct job *job, bool was_trained)
+{
+    if (job->wants_weights)
+        weights_done(job->weights, was_trained);
+    job->wants_weights = false;
+}
+
 void job_free(struct job *job)
 {
     if (!job)

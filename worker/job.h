@@ -18,6 +18,7 @@ struct job {
     struct arena arena; /* the task's texts */
     struct worker_task task;
     struct weights *weights; /* a reference */
+    bool wants_weights;      /* the parameters, too; of the thread that has the job */
     enum job_place place;    /* the main thread's view */
     int64_t received_ns;     /* when the claim's reply came, mono_ns() */
     int64_t deadline_ns;     /* when the work must end, so that the report comes in time; INT64_MAX: never */
@@ -41,6 +42,8 @@ struct job {
  * NULL. */
 enum err job_new(const json_t *json, int64_t received_ns, struct job **out_job,
                  struct fault *fault) MUST_CHECK;
+/* weights_done, once: the job wants its parameters no longer. */
+void job_done_with_weights(struct job *job, bool was_trained);
 /* Its weights must have been unreferenced. */
 void job_free(struct job *job);
 

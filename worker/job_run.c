@@ -31,16 +31,11 @@ enum err job_report_failure(const char *task_id, int64_t attempt, const char *co
 }
 
 /* Tensors become a file, all else JSON. */
-static enum err make_report(const struct job *job, const struct task_result *result, struct report *r)
+static enum err make_report(const struct job *job, struct task_result *result, struct report *r)
 {
     if (result->values) {
-        struct buf file = BUF_INIT((size_t)LIMIT_MODEL_BYTES + LIMIT_SAFETENSORS_HEADER);
-        enum err e = task_result_encode(&job->task, result, &file);
-        if (!e)
-            e = buf_take(&file, &r->body, &r->size);
-        buf_release(&file);
         r->media_type = MEDIA_SAFETENSORS;
-        return e;
+        return task_result_file(&job->task, result, &r->body, &r->size);
     }
     json_t *json = NULL;
     enum err e = task_result_json(&job->task, result, &json);
@@ -78,6 +73,7 @@ static void run(struct job *job, struct task_runner *runner, const struct task_c
 {
     const float *w_t = NULL;
     struct fault fault = FAULT_NONE;
+    const double download_ms = job->weights->download_ms; /* others may have them fetched again meanwhile */
     if (job->weights->state == WEIGHTS_FAILED) {
         task_result_fail(result, job->weights->code, job->weights->fault.detail);
         return;
@@ -87,7 +83,7 @@ static void run(struct job *job, struct task_runner *runner, const struct task_c
         task_result_fail(result, e == ERR_NO_MEMORY ? "out_of_memory" : err_code(e), fault.detail);
     else
         task_run(runner, &job->task, w_t, control, result);
-    result->download_ms = job->weights->download_ms;
+    result->download_ms = download_ms;
 }
 
 void job_run(struct job *job, struct task_runner *runner, const struct task_control *control,
@@ -97,6 +93,7 @@ void job_run(struct job *job, struct task_runner *runner, const struct task_cont
     struct report *r = &job->report;
     struct fault fault = FAULT_NONE;
     run(job, runner, control, &result);
+    job_done_with_weights(job, false);
     job->outcome = result.outcome;
     job->ns_per_step = result.progress.steps_done > 0
                            ? result.compute_ms * 1e6 / (double)result.progress.steps_done

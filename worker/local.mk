@@ -19,6 +19,7 @@ libfedlane_worker_a_SOURCES = \
 	worker/task_report.c \
 	worker/task_runner.c worker/task_runner.h \
 	worker/trainer_cache.c worker/trainer_cache.h \
+	worker/update_block.c worker/update_block.h \
 	worker/upload_time.c worker/upload_time.h \
 	worker/weights.c worker/weights.h \
 	worker/worker_task.c worker/worker_task.h

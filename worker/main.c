@@ -1,4 +1,5 @@
 /* fedlane-worker: one process that is one or many devices. */
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,9 +210,19 @@ static enum err make_parts(const struct options *o, struct parts *p, struct faul
     return agent_new(&config, &p->agent, fault);
 }
 
+/* Weights and reports are a few large blocks: what is freed of them goes back to the system. By itself the C
+ * library learns from the first of them to keep the next ones. */
+static void give_memory_back(void)
+{
+#ifdef M_MMAP_THRESHOLD
+    (void)mallopt(M_MMAP_THRESHOLD, (int)(256 * KIB));
+#endif
+}
+
 static enum err work(const struct options *o, struct fault *fault)
 {
     struct parts p = {.state = {.lock_fd = -1}};
+    give_memory_back();
     handle_signals();
     enum err e = make_parts(o, &p, fault);
     if (!e) {

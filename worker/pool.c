@@ -95,6 +95,12 @@ static enum task_order on_check(void *ctx, int64_t steps_done, double train_loss
     return order;
 }
 
+static void on_begun(void *ctx)
+{
+    const struct running *r = ctx;
+    job_done_with_weights(r->job, true);
+}
+
 static void on_wait(void *ctx, int64_t ns)
 {
     struct running *r = ctx;
@@ -182,8 +188,11 @@ static void run_job(struct worker_thread *t, struct job *job)
 {
     struct pool *p = t->pool;
     struct running running = {.pool = p, .job = job};
-    const struct task_control control = {
-        .ctx = &running, .check = on_check, .slowdown = p->config.slowdown, .wait = on_wait};
+    const struct task_control control = {.ctx = &running,
+                                         .check = on_check,
+                                         .begun = on_begun,
+                                         .slowdown = p->config.slowdown,
+                                         .wait = on_wait};
     job_run(job, t->runner, &control, p->config.outbox);
     (void)pthread_mutex_lock(&p->lock);
     t->job = NULL;

@@ -107,7 +107,8 @@ enum err task_result_metadata(const struct worker_task *task, const struct task_
     return ERR_OK;
 }
 
-enum err task_result_encode(const struct worker_task *task, const struct task_result *result, struct buf *out)
+enum err task_result_file(const struct worker_task *task, struct task_result *result, char **out_file,
+                          size_t *out_size)
 {
     struct arena arena = ARENA_INIT(64 * KIB);
     struct safetensors_pair *pairs = NULL;
@@ -116,8 +117,10 @@ enum err task_result_encode(const struct worker_task *task, const struct task_re
         bug("a result without values has no file: %s", result->code);
     enum err e = task_result_metadata(task, result, &arena, &pairs, &count);
     if (!e)
-        e = safetensors_encode(result->tensors, task->type == WORK_TRAIN ? "" : "grad.", result->values, NULL,
-                               pairs, count, out);
+        e = update_block_file(result->block, result->tensors, task->type == WORK_TRAIN ? "" : "grad.", pairs,
+                              count, out_file, out_size);
+    if (!e)
+        result->values = NULL;
     arena_release(&arena);
     return e;
 }

@@ -136,6 +136,12 @@ static bool evaluate(const struct work *w)
     return !is_cancelled(w);
 }
 
+static void give_values(const struct work *w)
+{
+    w->result->block = &w->slot->block;
+    w->result->values = update_block_values(&w->slot->block);
+}
+
 static void answer(const struct work *w)
 {
     struct task_result *r = w->result;
@@ -145,7 +151,8 @@ static void answer(const struct work *w)
         return;
     if (task->wants_gradient) {
         int64_t gradient_start = mono_ns();
-        enum err e = w->runner->cache.ops->gradient(w->slot->trainer, task->ordinal, w->w_t, w->slot->values);
+        enum err e = w->runner->cache.ops->gradient(w->slot->trainer, task->ordinal, w->w_t,
+                                                    update_block_values(&w->slot->block));
         if (e) {
             fail_err(w, e, "computing the gradient");
             return;
@@ -153,7 +160,7 @@ static void answer(const struct work *w)
         lag(w, mono_ns() - gradient_start);
         if (is_cancelled(w))
             return;
-        r->values = w->slot->values;
+        give_values(w);
     }
     r->compute_ms = (double)(mono_ns() - start) / 1e6;
     r->stop = STOP_COMPLETED;
@@ -235,7 +242,7 @@ static void judge(const struct work *w)
                        "did %lld of %lld steps (%s), and the run accepts no partial work",
                        (long long)r->progress.steps_done, (long long)r->progress.steps_assigned,
                        work_stop_name(r->stop));
-    } else if (!params_are_finite(w->slot->values, num_params)) {
+    } else if (!params_are_finite(update_block_values(&w->slot->block), num_params)) {
         (void)snprintf(detail, sizeof detail,
                        "the weights are no longer finite after %lld steps: the training diverged; lower "
                        "training.learning_rate or proximal_mu",
@@ -243,7 +250,7 @@ static void judge(const struct work *w)
         fail(r, "non_finite", detail);
     } else {
         r->outcome = WORK_UPDATE;
-        r->values = w->slot->values;
+        give_values(w);
     }
 }
 
@@ -291,9 +298,11 @@ static void train(const struct work *w)
              fault.detail[0] ? fault.detail : "the training could not be started");
         return;
     }
+    if (w->control->begun)
+        w->control->begun(w->control->ctx);
     e = step_until_stopped(w);
     if (!e && r->outcome != WORK_CANCELLED)
-        e = ops->snapshot(t, w->slot->values, &r->progress);
+        e = ops->snapshot(t, update_block_values(&w->slot->block), &r->progress);
     r->is_measured = !e && r->outcome != WORK_CANCELLED;
     ops->end(t);
     if (e)

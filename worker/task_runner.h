@@ -5,7 +5,7 @@
  * A runner serves one thread. It keeps the trainers of the last few models it saw, so that a round costs no
  * set-up.
  *
- *   task_runner_new -> (task_run -> task_result_encode / task_result_json)... -> task_runner_free
+ *   task_runner_new -> (task_run -> task_result_file / task_result_json)... -> task_runner_free
  *
  * How the work is cut into slices, how often it is asked to stop and how slow the device plays never change
  * the bits of the result, only where it stops. */
@@ -13,10 +13,10 @@
 #define FEDLANE_WORKER_TASK_RUNNER_H
 
 #include "common/base/arena.h"
-#include "common/base/buf.h"
 #include "common/tensor/safetensors.h"
 #include "worker/evaluator.h"
 #include "worker/trainer.h"
+#include "worker/update_block.h"
 #include "worker/worker_task.h"
 
 struct task_runner;
@@ -41,6 +41,8 @@ struct task_control {
     /* Asked before the work, and after each slice of about 20 ms. train_loss is the last step's (NaN before
      * the first). NULL: always ORDER_GO_ON. */
     enum task_order (*check)(void *ctx, int64_t steps_done, double train_loss);
+    /* A training has begun: w_t is not looked at any more. NULL: nobody wants to know. */
+    void (*begun)(void *ctx);
     /* > 1: after each slice the thread waits (slowdown - 1) times the slice's time, as a machine that is
      * slower by this factor would. */
     double slowdown;
@@ -83,8 +85,8 @@ struct task_result {
     /* WORK_UPDATE of a train task: the weights; of an evaluate task that wants it: the gradient of F_k at
      * w_t. In model order. NULL otherwise. Borrowed: until the runner's next task. */
     const float *values;
-    const struct tensor_table
-        *tensors; /* of the model; borrowed likewise; NULL if the model could not be used */
+    struct update_block *block;         /* that the values lie in; borrowed likewise */
+    const struct tensor_table *tensors; /* of the model; borrowed likewise; NULL if it could not be used */
 };
 
 /* w_t: the model's parameters in model order (num_params floats), read only. Always gives a result; what goes
@@ -106,9 +108,10 @@ enum err task_result_metadata(const struct worker_task *task, const struct task_
                               size_t *out_count) MUST_CHECK;
 
 /* The safetensors file to upload: the weights or (evaluate) the gradient as "grad." tensors, with the
- * metadata. Only where result->values is set. Appends to `out`. */
-enum err task_result_encode(const struct worker_task *task, const struct task_result *result,
-                            struct buf *out) MUST_CHECK;
+ * metadata. Only where result->values is set, which is gone then: the file is made in its memory, which moves
+ * to the caller (free). */
+enum err task_result_file(const struct worker_task *task, struct task_result *result, char **out_file,
+                          size_t *out_size) MUST_CHECK;
 
 /* The same facts as a JSON object, for answers without tensors: the body of an evaluation, and of a failure,
  * where `code` and `detail` stand beside them. New reference. */

@@ -1,6 +1,7 @@
 #include "worker/trainer_cache.h"
 #include <stdlib.h>
 #include <string.h>
+#include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/json/json_spec.h"
 
@@ -14,7 +15,7 @@ static void slot_release(const struct trainer_ops *ops, struct trainer_slot *s)
     if (s->trainer)
         ops->close(s->trainer);
     arch_free(s->arch);
-    free(s->values);
+    update_block_release(&s->block);
     free(s->model);
     *s = (struct trainer_slot){0};
 }
@@ -97,15 +98,25 @@ static enum err slot_open(const struct trainer_cache *c, const char *model, int6
     if (e)
         return e;
     c->ops->plan(s->trainer, &plan);
-    size_t values_bytes = (size_t)s->arch->tensors.num_params * sizeof *s->values;
-    s->bytes = plan.persistent_bytes + plan.ephemeral_bytes + values_bytes;
-    s->values = malloc(values_bytes ? values_bytes : 1);
+    s->bytes = plan.persistent_bytes + plan.ephemeral_bytes;
+    log_info(
+        "worker",
+        "a model of %lld parameters, batches of %lld: planned %zu bytes, %zu persistent and %zu ephemeral",
+        (long long)s->arch->tensors.num_params, (long long)batch_size, s->bytes, plan.persistent_bytes,
+        plan.ephemeral_bytes);
     s->model = strdup(model);
     *out_code = "out_of_memory";
-    if (!s->values || !s->model)
-        return fault_set(fault, ERR_NO_MEMORY, NULL, "not enough memory for the %zu bytes of a model",
-                         values_bytes);
-    return ERR_OK;
+    return s->model ? ERR_OK : fault_set(fault, ERR_NO_MEMORY, NULL, "not enough memory for a model");
+}
+
+static enum err make_block(struct trainer_slot *s, const char **out_code, struct fault *fault)
+{
+    *out_code = "out_of_memory";
+    if (update_block_ready(&s->block, &s->arch->tensors) == ERR_OK)
+        return ERR_OK;
+    return fault_set(fault, ERR_NO_MEMORY, NULL,
+                     "not enough memory for the %lld parameters that come out of a task",
+                     (long long)s->arch->tensors.num_params);
 }
 
 enum err trainer_cache_get(struct trainer_cache *c, const char *model, int64_t batch_size,
@@ -137,5 +148,5 @@ enum err trainer_cache_get(struct trainer_cache *c, const char *model, int64_t b
     }
     s->last_use = ++c->uses;
     *out = s;
-    return ERR_OK;
+    return make_block(s, out_code, fault);
 }

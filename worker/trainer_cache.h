@@ -3,6 +3,7 @@
 #define FEDLANE_WORKER_TRAINER_CACHE_H
 
 #include "worker/trainer.h"
+#include "worker/update_block.h"
 
 /* A model made trainable on this thread. */
 struct trainer_slot {
@@ -10,8 +11,8 @@ struct trainer_slot {
     int64_t batch_size;
     struct arch *arch;
     struct trainer *trainer;
-    float *values; /* num_params floats for what comes out of a task */
-    size_t bytes;  /* of all this */
+    struct update_block block; /* for what comes out of a task */
+    size_t bytes;              /* of all this */
     uint64_t last_use;
 };
 
@@ -28,8 +29,9 @@ struct trainer_cache {
 
 void trainer_cache_init(struct trainer_cache *c, const struct dataset *data, const struct trainer_ops *ops);
 void trainer_cache_release(struct trainer_cache *c);
-/* Finds or opens; what was not used for the longest gives way. Borrowed: until the next call. On an error
- * *out_code is what the task fails with: model_unsupported, data_mismatch, out_of_memory or internal. */
+/* Finds or opens, with a block that is ready; what was not used for the longest gives way. Borrowed: until
+ * the next call. On an error *out_code is what the task fails with: model_unsupported, data_mismatch,
+ * out_of_memory or internal. */
 enum err trainer_cache_get(struct trainer_cache *c, const char *model, int64_t batch_size,
                            struct trainer_slot **out, const char **out_code, struct fault *fault) MUST_CHECK;
 

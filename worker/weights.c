@@ -10,6 +10,8 @@
 /* What is kept for later although no task needs it: the next round may start from the same weights. */
 #define IDLE_ENTRIES 2
 #define IDLE_BYTES   (256 * MIB)
+/* Models up to this size are kept where larger ones give way to what is needed at once. */
+#define SMALL_BYTES (1 * MIB)
 
 static void weights_free(struct weights *w)
 {
@@ -70,6 +72,27 @@ static struct weights *weights_new(const char *sha256, const char *model, const 
     return w;
 }
 
+/* Not after a training took the parameters with it. */
+static bool is_there(struct weights *w)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    bool is = w->params || w->file.data || w->decode_err;
+    (void)pthread_mutex_unlock(&w->lock);
+    return is;
+}
+
+/* Another task wants them. Those that a training took are to be fetched again. */
+static void want(struct weights *w)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    w->num_waiting++;
+    if (w->state == WEIGHTS_READY && !w->params && !w->file.data && !w->decode_err) {
+        w->state = WEIGHTS_WANTED;
+        w->tries = 0;
+    }
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
 struct weights *weights_get(struct weights_cache *c, const char *sha256, const char *model, const char *url)
 {
     struct weights **link = &c->first;
@@ -85,15 +108,23 @@ struct weights *weights_get(struct weights_cache *c, const char *sha256, const c
     w->next = c->first;
     c->first = w;
     w->refs++;
+    want(w);
     return w;
 }
 
-static bool is_worth_keeping(const struct weights *w)
+void weights_ref(struct weights *w)
 {
-    return w->state == WEIGHTS_READY && w->decode_err == ERR_OK;
+    w->refs++;
 }
 
-static void trim(struct weights_cache *c)
+/* Nobody refers to it, so no other thread looks at it. */
+static bool is_worth_keeping(struct weights *w)
+{
+    return w->state == WEIGHTS_READY && w->decode_err == ERR_OK && is_there(w);
+}
+
+/* Of what nobody refers to, `most` bytes stay. */
+static void trim(struct weights_cache *c, size_t most)
 {
     size_t entries = 0, bytes = 0;
     for (struct weights **link = &c->first; *link;) {
@@ -102,7 +133,7 @@ static void trim(struct weights_cache *c)
             entries++;
             bytes += weights_bytes(w);
         }
-        if (w->refs == 0 && (!is_worth_keeping(w) || entries > IDLE_ENTRIES || bytes > IDLE_BYTES)) {
+        if (w->refs == 0 && (!is_worth_keeping(w) || entries > IDLE_ENTRIES || bytes > most)) {
             *link = w->next;
             weights_free(w);
         } else {
@@ -116,7 +147,22 @@ void weights_put(struct weights_cache *c, struct weights *w)
     if (!w)
         return;
     if (--w->refs == 0)
-        trim(c);
+        trim(c, IDLE_BYTES);
+}
+
+void weights_make_room(struct weights_cache *c)
+{
+    trim(c, SMALL_BYTES);
+}
+
+void weights_done(struct weights *w, bool was_trained)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    if (--w->num_waiting == 0 && was_trained && weights_bytes(w) > SMALL_BYTES) {
+        free(w->params);
+        w->params = NULL;
+    }
+    (void)pthread_mutex_unlock(&w->lock);
 }
 
 size_t weights_bytes(const struct weights *w)
@@ -127,8 +173,8 @@ size_t weights_bytes(const struct weights *w)
 size_t weights_bytes_in_use(const struct weights_cache *c)
 {
     size_t sum = 0;
-    for (const struct weights *w = c->first; w; w = w->next) {
-        if (w->state == WEIGHTS_LOADING || (w->state == WEIGHTS_READY && w->refs > 0))
+    for (struct weights *w = c->first; w; w = w->next) {
+        if (w->state == WEIGHTS_LOADING || (w->state == WEIGHTS_READY && w->refs > 0 && is_there(w)))
             sum += weights_bytes(w);
     }
     return sum;
@@ -174,9 +220,9 @@ void weights_fail(struct weights *w, const char *code, const struct fault *fault
     buf_release(&w->file);
 }
 
-static enum err decode(struct weights *w, struct fault *fault)
+/* Into memory of its own: a file in another order or form than ours. */
+static enum err decode_apart(struct weights *w, struct arena *arena, struct fault *fault)
 {
-    struct arena arena = ARENA_INIT(4 * LIMIT_SAFETENSORS_HEADER);
     size_t carried_bytes = (size_t)w->arch->tensors.carried_bytes;
     float *params = malloc(weights_bytes(w) ? weights_bytes(w) : 1);
     /* Carried tensors must be right, too, although nothing here uses them. */
@@ -186,13 +232,30 @@ static enum err decode(struct weights *w, struct fault *fault)
         e = fault_set(fault, ERR_NO_MEMORY, NULL, "not enough memory for the model's %zu bytes",
                       weights_bytes(w));
     else
-        e = safetensors_decode(w->file.data, w->file.len, &w->arch->tensors, "", &arena, params, carried,
-                               NULL, fault);
+        e = safetensors_decode(w->file.data, w->file.len, &w->arch->tensors, "", arena, params, carried, NULL,
+                               fault);
     free(carried);
     if (e)
         free(params);
     else
         w->params = params;
+    return e;
+}
+
+static enum err decode(struct weights *w, struct fault *fault)
+{
+    struct arena arena = ARENA_INIT(4 * LIMIT_SAFETENSORS_HEADER);
+    bool is_done = false;
+    enum err e = w->arch->tensors.carried_bytes
+                     ? ERR_OK
+                     : safetensors_decode_in_place(w->file.data, w->file.len, &w->arch->tensors, &arena,
+                                                   &is_done, fault);
+    if (is_done) {
+        w->params = (float *)(void *)w->file.data;
+        buf_init(&w->file, w->file.max);
+    } else if (!e) {
+        e = decode_apart(w, &arena, fault);
+    }
     arena_release(&arena);
     return e;
 }

@@ -1,7 +1,10 @@
 /* Model versions that tasks start from: each fetched once, decoded once, shared by all devices of the worker.
  *
- * Fetching, references and the cache belong to the main thread; weights_params is for the threads that train.
- */
+ * A large model is there once only: the file's own memory becomes the parameters, and these are gone as soon
+ * as the last task that is to start from them has them in its trainer, where they are the anchor.
+ *
+ * Fetching, references and the cache belong to the main thread; weights_params and weights_done are for the
+ * threads that train. */
 #ifndef FEDLANE_WORKER_WEIGHTS_H
 #define FEDLANE_WORKER_WEIGHTS_H
 
@@ -31,6 +34,7 @@ struct weights {
     pthread_mutex_t lock; /* guards what follows */
     float *params;        /* num_params, once decoded */
     enum err decode_err;
+    int num_waiting; /* tasks that still want the parameters */
 
     struct weights *next; /* the most recently wanted first */
 };
@@ -40,11 +44,15 @@ struct weights_cache {
 };
 
 void weights_cache_release(struct weights_cache *c);
-/* A reference to the weights with this digest, new ones (WEIGHTS_WANTED, or WEIGHTS_FAILED where the model
- * cannot be used) or known ones. NULL: out of memory. */
+/* For a task: a reference to the weights with this digest, new ones (WEIGHTS_WANTED, or WEIGHTS_FAILED where
+ * the model cannot be used) or known ones. NULL: out of memory. */
 struct weights *weights_get(struct weights_cache *c, const char *sha256, const char *model, const char *url);
-/* Gives the reference back; NULL is fine. What nobody refers to stays for later, as far as there is room. */
+/* One more reference, which wants no parameters. */
+void weights_ref(struct weights *w);
+/* Gives a reference back; NULL is fine. What nobody refers to stays for later, as far as there is room. */
 void weights_put(struct weights_cache *c, struct weights *w);
+/* Frees what is only kept for later, but for small models: another version is about to be fetched. */
+void weights_make_room(struct weights_cache *c);
 /* Bytes that are held or being fetched for tasks at hand. */
 size_t weights_bytes_in_use(const struct weights_cache *c);
 size_t weights_bytes(const struct weights *w); /* of the parameters */
@@ -56,8 +64,12 @@ enum err weights_file_add(struct weights *w, const void *bytes, size_t n) MUST_C
 enum err weights_file_end(struct weights *w) MUST_CHECK;
 void weights_fail(struct weights *w, const char *code, const struct fault *fault);
 
-/* The parameters in model order, valid as long as the reference. Decodes at the first call; any thread.
+/* The parameters in model order, valid until weights_done. Decodes at the first call; any thread.
  * Errors are safetensors_decode's. */
 enum err weights_params(struct weights *w, const float **out_params, struct fault *fault) MUST_CHECK;
+/* The task of one weights_get wants the parameters no longer; its reference stays. `was_trained`: a training
+ * has begun from them. Then they go with the last task that wants them, unless they are small: who evaluated
+ * them may be asked to train from them next. */
+void weights_done(struct weights *w, bool was_trained);
 
 #endif

@@ -40,6 +40,11 @@ enum err safetensors_header_parse(const char *json, size_t len, struct arena *ar
 const char *safetensors_metadata(const struct safetensors_header *h, const char *key); /* NULL if none */
 const struct safetensors_entry *safetensors_find(const struct safetensors_header *h, const char *name);
 
+/* The most bytes of JSON that a file for this table may have: 64 KiB for metadata and 2 KiB for each tensor,
+ * and never more than LIMIT_SAFETENSORS_HEADER. A sender cannot make us hold a large document for a small
+ * model. */
+uint64_t safetensors_header_limit(const struct tensor_table *table);
+
 /* Whether a file with this header can stand for `table`: the same names (any order), shapes, parameters in
  * F32, F16 or BF16, carried tensors in their own type. `prefix` ("grad." for gradients, "" for weights)
  * stands before the parameters' names; with a prefix carried tensors are not expected. ERR_NAME_MISMATCH,
@@ -54,6 +59,13 @@ enum err safetensors_decode(const void *file, size_t size, const struct tensor_t
                             const char *prefix, struct arena *arena, float *out_params, uint8_t *out_carried,
                             struct safetensors_header *header, struct fault *fault) MUST_CHECK;
 
+/* The same of weights (prefix "") that nothing is carried beside, in the file's own memory, which is as
+ * aligned as malloc's: the parameters of a file that lists them in model order as F32, as safetensors_encode
+ * does, move to its front, and *out_is_done says so. Any other file stays as it is: it wants
+ * safetensors_decode. After an error the file is as it was, or half moved. */
+enum err safetensors_decode_in_place(void *file, size_t size, const struct tensor_table *table,
+                                     struct arena *arena, bool *out_is_done, struct fault *fault) MUST_CHECK;
+
 /* Canonical file of a model. metadata need not be sorted; keys must differ. carried may be NULL where the
  * table carries nothing. prefix as above. */
 enum err safetensors_encode(const struct tensor_table *table, const char *prefix, const float *params,
@@ -66,8 +78,8 @@ enum err safetensors_encode_header(const struct tensor_table *table, const char 
                                    struct buf *out) MUST_CHECK;
 
 /* Checks a file as it streams by, in pieces of any size, without holding its data: length field, header (at
- * most 64 KiB and 2 KiB for each tensor of the table, never above LIMIT_SAFETENSORS_HEADER; decode has the
- * same limit), match against the table as soon as the header is there, every parameter finite, exact size. */
+ * most safetensors_header_limit; decode has the same limit), match against the table as soon as the header is
+ * there, every parameter finite, exact size. */
 struct safetensors_stream;
 enum err safetensors_stream_new(const struct tensor_table *table, const char *prefix, struct arena *arena,
                                 struct safetensors_stream **out) MUST_CHECK;

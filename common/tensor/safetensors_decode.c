@@ -127,18 +127,23 @@ enum err safetensors_refuse_non_finite(const char *name, uint64_t index, struct 
         name, (unsigned long long)index);
 }
 
+static enum err check_finite(const char *name, const float *values, int64_t count, struct fault *fault)
+{
+    if (params_are_finite(values, count))
+        return ERR_OK;
+    uint64_t i = 0;
+    while (params_are_finite(values + i, 1))
+        i++;
+    return safetensors_refuse_non_finite(name, i, fault);
+}
+
 static enum err decode_params(const struct safetensors_entry *e, const uint8_t *data, float *out,
                               struct fault *fault)
 {
     if (e->num_elements == 0)
         return ERR_OK;
     widen(data + e->begin, e->dtype, out, (size_t)e->num_elements);
-    if (params_are_finite(out, e->num_elements))
-        return ERR_OK;
-    uint64_t i = 0;
-    while (params_are_finite(out + i, 1))
-        i++;
-    return safetensors_refuse_non_finite(e->name, i, fault);
+    return check_finite(e->name, out, e->num_elements, fault);
 }
 
 static enum err decode_tensors(const struct safetensors_header *h, const struct tensor_table *table,
@@ -188,12 +193,12 @@ uint64_t safetensors_get_length(const uint8_t bytes[8])
     return n;
 }
 
-enum err safetensors_decode(const void *file, size_t size, const struct tensor_table *table,
-                            const char *prefix, struct arena *arena, float *out_params, uint8_t *out_carried,
-                            struct safetensors_header *header, struct fault *fault)
+/* The header of a whole file in memory, which says what the model wants and how long the file is. */
+static enum err read_header(const void *file, size_t size, const struct tensor_table *table,
+                            const char *prefix, struct arena *arena, struct safetensors_header *h,
+                            struct fault *fault)
 {
     const uint8_t *bytes = file;
-    struct safetensors_header own = {0}, *h = header ? header : &own;
     if (size < 8)
         return fault_set(
             fault, ERR_INVALID_SAFETENSORS, NULL,
@@ -215,5 +220,47 @@ enum err safetensors_decode(const void *file, size_t size, const struct tensor_t
         return fault_set(fault, ERR_INVALID_SAFETENSORS, NULL,
                          "the header describes %llu bytes of data, the file has %llu",
                          (unsigned long long)h->data_bytes, (unsigned long long)(size - h->header_bytes));
-    return decode_tensors(h, table, prefix, bytes + h->header_bytes, out_params, out_carried, fault);
+    return ERR_OK;
+}
+
+enum err safetensors_decode(const void *file, size_t size, const struct tensor_table *table,
+                            const char *prefix, struct arena *arena, float *out_params, uint8_t *out_carried,
+                            struct safetensors_header *header, struct fault *fault)
+{
+    struct safetensors_header own = {0}, *h = header ? header : &own;
+    enum err err = read_header(file, size, table, prefix, arena, h, fault);
+    if (err)
+        return err;
+    return decode_tensors(h, table, prefix, (const uint8_t *)file + h->header_bytes, out_params, out_carried,
+                          fault);
+}
+
+/* Whether the file's data are the model's parameters as they are. */
+static bool is_in_model_order(const struct safetensors_header *h, const struct tensor_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct tensor_spec *spec = &table->items[i];
+        const struct safetensors_entry *e = find_entry(h, i, "", spec->name);
+        if (spec->dtype != DTYPE_F32 || e->dtype != DTYPE_F32 ||
+            e->begin != (uint64_t)spec->offset * sizeof(float))
+            return false;
+    }
+    return true;
+}
+
+enum err safetensors_decode_in_place(void *file, size_t size, const struct tensor_table *table,
+                                     struct arena *arena, bool *out_is_done, struct fault *fault)
+{
+    struct safetensors_header h = {0};
+    *out_is_done = false;
+    enum err err = read_header(file, size, table, "", arena, &h, fault);
+    if (err || !is_in_model_order(&h, table))
+        return err;
+    float *params = file;
+    memmove(params, (const char *)file + h.header_bytes, h.data_bytes);
+    for (size_t i = 0; !err && i < table->count; i++)
+        err = check_finite(table->items[i].name, params + table->items[i].offset,
+                           table->items[i].num_elements, fault);
+    *out_is_done = !err;
+    return err;
 }

@@ -11,10 +11,6 @@ bool safetensors_header_scan(const char *json, size_t len, struct arena *arena,
 /* Sets num_elements from the shape; false where the product overflows. */
 bool safetensors_count_elements(struct safetensors_entry *e) MUST_CHECK;
 
-/* The most bytes of JSON that a file for this table may have: 64 KiB for metadata and 2 KiB for each tensor,
- * and never more than LIMIT_SAFETENSORS_HEADER. A sender cannot make us hold a large document for a small
- * model. */
-uint64_t safetensors_header_limit(const struct tensor_table *table);
 /* ERR_INVALID_SAFETENSORS where a header's announced length is above that limit. */
 enum err safetensors_check_length(uint64_t json_bytes, const struct tensor_table *table,
                                   struct fault *fault) MUST_CHECK;

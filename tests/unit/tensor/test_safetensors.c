@@ -383,6 +383,63 @@ START_TEST(test_halves_are_widened)
 }
 END_TEST
 
+/* One file, as it would come in, decoded in its own memory. */
+static void ck_in_place(const struct buf *file, enum err expected, bool is_done)
+{
+    struct buf own = BUF_INIT(MIB);
+    struct fault fault = FAULT_NONE;
+    bool done = !is_done;
+    ck_assert_int_eq(buf_append(&own, file->data, file->len), ERR_OK);
+    ck_assert_int_eq(safetensors_decode_in_place(own.data, own.len, &table, &arena, &done, &fault), expected);
+    ck_assert_int_eq(done, is_done);
+    if (is_done)
+        ck_assert_mem_eq(own.data, params_in, 8 * sizeof *params_in);
+    else if (!expected)
+        ck_assert_mem_eq(own.data, file->data, file->len); /* untouched */
+    else
+        ck_assert_ptr_nonnull(strstr(fault.detail, "0.bias"));
+    buf_release(&own);
+}
+
+START_TEST(test_our_own_files_are_decoded_in_place)
+{
+    const int64_t weight[] = {2, 3}, bias[] = {2};
+    const struct safetensors_pair pairs[] = {{"any", "thing"}}; /* moves the data off their alignment */
+    static const char other_order[] =
+        "{\"0.bias\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
+        "\"0.weight\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[8,32]}}",
+                      halves[] = "{\"0.weight\":{\"dtype\":\"F16\",\"shape\":[2,3],\"data_offsets\":[0,12]},"
+                                 "\"0.bias\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[12,20]}}",
+                      wrong[] = "{\"0.weight\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},"
+                                "\"0.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[24,28]}}";
+    struct buf file = BUF_INIT(MIB);
+    float params[8];
+    tensor_table_release(&table);
+    tensor_table_init(&table);
+    ck_assert_int_eq(tensor_table_add(&table, "0.weight", DTYPE_F32, weight, 2, NULL), ERR_OK);
+    ck_assert_int_eq(tensor_table_add(&table, "0.bias", DTYPE_F32, bias, 1, NULL), ERR_OK);
+    for (size_t n = 0; n < 2; n++) {
+        ck_assert_int_eq(safetensors_encode(&table, "", params_in, NULL, pairs, n, &file), ERR_OK);
+        ck_in_place(&file, ERR_OK, true);
+        buf_clear(&file);
+    }
+    memcpy(params, params_in, sizeof params);
+    params[7] = NAN;
+    ck_assert_int_eq(safetensors_encode(&table, "", params, NULL, NULL, 0, &file), ERR_OK);
+    ck_in_place(&file, ERR_NON_FINITE, false);
+    buf_clear(&file);
+    make_file(&file, other_order, 32);
+    ck_in_place(&file, ERR_OK, false);
+    buf_clear(&file);
+    make_file(&file, halves, 20);
+    ck_in_place(&file, ERR_OK, false);
+    buf_clear(&file);
+    make_file(&file, wrong, 28);
+    ck_in_place(&file, ERR_SHAPE_MISMATCH, false);
+    buf_release(&file);
+}
+END_TEST
+
 START_TEST(test_empty_tensors_share_a_place)
 {
     const int64_t none[] = {0, 4};
@@ -440,6 +497,7 @@ int main(void)
     tcase_add_test(tc, test_sizes_that_do_not_fit);
     tcase_add_test(tc, test_non_finite_names_tensor_and_index);
     tcase_add_test(tc, test_halves_are_widened);
+    tcase_add_test(tc, test_our_own_files_are_decoded_in_place);
     tcase_add_test(tc, test_empty_tensors_share_a_place);
     tcase_add_test(tc, test_header_is_visible_once_it_was_right);
     tcase_add_test(tc, test_a_small_model_takes_no_large_header);

@@ -172,30 +172,43 @@ static void table_of(struct tensor_table *table)
     ck_assert_int_eq(tensor_table_add(table, "0.bias", DTYPE_F32, (const int64_t[]){10}, 1, &fault), ERR_OK);
 }
 
+/* Value i is i / 7. */
+static void give_values(struct task_result *r, struct update_block *block, const struct tensor_table *table)
+{
+    ck_assert_int_eq(update_block_ready(block, table), ERR_OK);
+    for (size_t i = 0; i < SUPPORT_NUM_PARAMS; i++)
+        update_block_values(block)[i] = (float)i / 7;
+    r->values = update_block_values(block);
+    r->block = block;
+    r->tensors = table;
+}
+
 static void check_file(enum work_type type, const char *prefix)
 {
     struct arena arena = ARENA_INIT(MIB);
     struct tensor_table table;
     struct worker_task t = support_task();
     struct task_result r = result_whole();
-    struct buf file = BUF_INIT(MIB);
+    struct update_block block = {0};
+    char *file = NULL;
+    size_t size = 0;
     struct safetensors_header header;
     struct fault fault = FAULT_NONE;
-    float values[SUPPORT_NUM_PARAMS], back[SUPPORT_NUM_PARAMS];
-    for (size_t i = 0; i < SUPPORT_NUM_PARAMS; i++)
-        values[i] = (float)i / 7;
+    float back[SUPPORT_NUM_PARAMS];
     table_of(&table);
     t.type = type;
-    r.values = values;
-    r.tensors = &table;
-    ck_assert_int_eq(task_result_encode(&t, &r, &file), ERR_OK);
-    ck_assert_msg(safetensors_decode(file.data, file.len, &table, prefix, &arena, back, NULL, &header,
-                                     &fault) == ERR_OK,
+    give_values(&r, &block, &table);
+    ck_assert_int_eq(task_result_file(&t, &r, &file, &size), ERR_OK);
+    ck_assert_ptr_null(block.memory); /* it is the file's now */
+    ck_assert_ptr_null(r.values);
+    ck_assert_msg(safetensors_decode(file, size, &table, prefix, &arena, back, NULL, &header, &fault) ==
+                      ERR_OK,
                   "%s", fault.detail);
-    ck_assert_mem_eq(back, values, sizeof values);
+    for (size_t i = 0; i < SUPPORT_NUM_PARAMS; i++)
+        ck_assert_float_eq(back[i], (float)i / 7);
     ck_assert_str_eq(safetensors_metadata(&header, "steps_done"), "49");
     tensor_table_release(&table);
-    buf_release(&file);
+    free(file);
     arena_release(&arena);
 }
 
@@ -253,21 +266,22 @@ START_TEST(no_memory_is_said)
     struct worker_task t = support_task();
     struct task_result r = result_whole();
     struct tensor_table table;
-    float values[SUPPORT_NUM_PARAMS] = {0};
+    struct update_block block = {0};
     table_of(&table);
-    r.values = values;
-    r.tensors = &table;
     alloc_fail_jansson();
     for (long n = 0;; n++) {
-        struct buf file = BUF_INIT(MIB);
+        char *file = NULL;
+        size_t size = 0;
         json_t *json = NULL;
+        give_values(&r, &block, &table);
         alloc_fail_at(n);
-        enum err e = task_result_encode(&t, &r, &file);
+        enum err e = task_result_file(&t, &r, &file, &size);
         if (!e)
             e = task_result_json(&t, &r, &json);
         bool has_failed = alloc_fail_end();
         json_decref(json);
-        buf_release(&file);
+        ck_assert(file || (block.memory && r.values)); /* as it was */
+        free(file);
         ck_assert_int_eq(e, has_failed ? ERR_NO_MEMORY : ERR_OK);
         if (!has_failed)
             break;

@@ -322,6 +322,48 @@ static void must_fail(const struct worker_task *t, const char *code, const char 
     ck_assert_ptr_null(r.values);
 }
 
+struct beginning {
+    int num_begun, num_checks_before;
+    struct script script;
+};
+
+static enum task_order beginning_check(void *ctx, int64_t steps_done, double train_loss)
+{
+    struct beginning *b = ctx;
+    b->num_checks_before += b->num_begun == 0;
+    return script_check(&b->script, steps_done, train_loss);
+}
+
+/* The caller may do with w_t what it likes from now on. */
+static void beginning_begun(void *ctx)
+{
+    struct beginning *b = ctx;
+    b->num_begun++;
+    ck_assert_int_eq(b->script.last_steps, 0);
+    for (size_t i = 0; i < SUPPORT_NUM_PARAMS; i++)
+        w_t[i] = NAN;
+}
+
+START_TEST(it_says_when_it_has_the_weights)
+{
+    struct worker_task t = support_task();
+    struct beginning b = {.script = {.at = INT64_MAX}};
+    const struct task_control c = {.ctx = &b, .check = beginning_check, .begun = beginning_begun};
+    struct task_result r;
+    t.type = WORK_EVALUATE;
+    t.wants_evaluation = true;
+    task_run(runner, &t, w_t, &c, &r);
+    ck_assert_int_eq(b.num_begun, 0); /* nothing begins */
+    t.type = WORK_TRAIN;
+    task_run(runner, &t, w_t, &c, &r);
+    ck_assert_int_eq(r.outcome, WORK_UPDATE);
+    ck_assert_int_eq(b.num_begun, 1);
+    ck_assert_int_ge(b.num_checks_before, 1);
+    ck_assert_double_eq(r.eval.train.loss, 0);
+    check_weights(&r, 100);
+}
+END_TEST
+
 START_TEST(what_cannot_be_done_is_named)
 {
     struct worker_task t = support_task();
@@ -419,6 +461,7 @@ int main(void)
                                   gamma_only_when_wanted,
                                   a_slow_machine_waits_and_gives_the_same,
                                   slowdown_counts_for_a_single_step,
+                                  it_says_when_it_has_the_weights,
                                   what_cannot_be_done_is_named,
                                   errors_of_the_trainer,
                                   weights_that_are_not_finite,

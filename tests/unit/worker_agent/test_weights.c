@@ -64,6 +64,97 @@ START_TEST(fetched_once_for_all)
 }
 END_TEST
 
+/* 783,535 parameters: 3 MB. */
+#define LARGE_MODEL                                                                                          \
+    "{\"input\":[1000],\"layers\":[{\"type\":\"dense\",\"units\":775},{\"type\":\"dense\",\"units\":10}]}"
+#define LARGE_NUM_PARAMS (1000 * 775 + 775 + 775 * 10 + 10)
+
+/* A task that is to start from weights of a large model that are all `value`, fetched where that is needed.
+ */
+static struct weights *large(struct weights_cache *cache, float value, bool *out_was_fetched)
+{
+    struct weights_cache other = {0};
+    struct weights *probe = weights_get(&other, "0", LARGE_MODEL, "/w");
+    struct buf file = BUF_INIT(16 * MIB);
+    char sha256[SHA256_HEX_SIZE];
+    float *params = calloc(LARGE_NUM_PARAMS, sizeof *params);
+    ck_assert(probe && params);
+    for (size_t i = 0; i < LARGE_NUM_PARAMS; i++)
+        params[i] = value;
+    ck_assert_int_eq(safetensors_encode(&probe->arch->tensors, "", params, NULL, NULL, 0, &file), ERR_OK);
+    ck_assert_int_eq(sha256_hex(file.data, file.len, sha256), ERR_OK);
+    struct weights *w = weights_get(cache, sha256, LARGE_MODEL, "/w");
+    *out_was_fetched = w->state == WEIGHTS_WANTED;
+    if (*out_was_fetched) {
+        ck_assert_int_eq(weights_file_begin(w), ERR_OK);
+        ck_assert_int_eq(weights_file_add(w, file.data, file.len), ERR_OK);
+        ck_assert_int_eq(weights_file_end(w), ERR_OK);
+    }
+    weights_put(&other, probe);
+    weights_cache_release(&other);
+    buf_release(&file);
+    free(params);
+    return w;
+}
+
+static void check_large(struct weights *w, float value)
+{
+    const float *params = NULL;
+    struct fault fault = FAULT_NONE;
+    ck_assert_int_eq(weights_params(w, &params, &fault), ERR_OK);
+    ck_assert_float_eq(params[0], value);
+    ck_assert_float_eq(params[LARGE_NUM_PARAMS - 1], value);
+}
+
+START_TEST(a_large_model_goes_with_its_last_training)
+{
+    struct weights_cache cache = {0};
+    bool was_fetched;
+    struct weights *a = large(&cache, 2, &was_fetched), *b = large(&cache, 2, &was_fetched);
+    ck_assert_ptr_eq(a, b);
+    ck_assert(!was_fetched);
+    check_large(a, 2);
+    weights_done(a, true);
+    check_large(b, 2); /* the other one still wants them */
+    weights_done(b, true);
+    ck_assert_uint_eq(weights_bytes_in_use(&cache), 0);
+    /* A third task comes while the first ones are trained. */
+    struct weights *c = large(&cache, 2, &was_fetched);
+    ck_assert_ptr_eq(c, a);
+    ck_assert(was_fetched);
+    check_large(c, 2);
+    weights_done(c, false); /* evaluated only */
+    weights_put(&cache, a);
+    weights_put(&cache, b);
+    weights_put(&cache, c);
+    c = large(&cache, 2, &was_fetched); /* and then trained from the same */
+    ck_assert(!was_fetched);
+    check_large(c, 2);
+    weights_done(c, true);
+    weights_put(&cache, c);
+    ck_assert_ptr_null(cache.first);
+    weights_cache_release(&cache);
+}
+END_TEST
+
+START_TEST(what_is_only_kept_makes_room_unless_it_is_small)
+{
+    struct weights_cache cache = {0};
+    bool was_fetched;
+    struct weights *large_one = large(&cache, 1, &was_fetched), *small = fetched(&cache, 1);
+    check_large(large_one, 1);
+    weights_done(large_one, false);
+    weights_make_room(&cache);
+    ck_assert_int_eq(large_one->state, WEIGHTS_READY); /* a task has it */
+    weights_put(&cache, large_one);
+    weights_put(&cache, small);
+    weights_make_room(&cache);
+    ck_assert_ptr_eq(cache.first, small);
+    ck_assert_ptr_null(small->next);
+    weights_cache_release(&cache);
+}
+END_TEST
+
 START_TEST(the_cache_does_not_grow)
 {
     struct weights_cache cache = {0};
@@ -163,6 +254,8 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {fetched_once_for_all,
+                                  a_large_model_goes_with_its_last_training,
+                                  what_is_only_kept_makes_room_unless_it_is_small,
                                   the_cache_does_not_grow,
                                   a_wrong_file_is_thrown_away,
                                   more_than_the_model_can_have_is_refused,
