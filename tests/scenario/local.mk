@@ -33,6 +33,7 @@ scenario_tests = \
 	tests/scenario/test_secrets.py \
 	tests/scenario/test_routes.py \
 	tests/scenario/test_upgrade.py \
-	tests/scenario/test_vocabulary.py
+	tests/scenario/test_vocabulary.py \
+	tests/scenario/test_worker.py
 TESTS += $(scenario_tests)
-EXTRA_DIST += $(scenario_tests) tests/scenario/harness.py tests/scenario/proxy.py tests/scenario/specs.py tests/scenario/streams.py tests/scenario/crash.py tests/scenario/crash_commands.py tests/scenario/device.py tests/scenario/readme.py tests/requirements.txt
+EXTRA_DIST += $(scenario_tests) tests/scenario/harness.py tests/scenario/proxy.py tests/scenario/specs.py tests/scenario/streams.py tests/scenario/crash.py tests/scenario/crash_commands.py tests/scenario/device.py tests/scenario/readme.py tests/scenario/worker_memory.py tests/requirements.txt
