@@ -7,7 +7,7 @@
 #include "common/fl/proximal.h"
 #include "common/fl/schedule.h"
 #include "common/nn/model.h"
-#include "worker/token_check.h"
+#include "worker/data_fit.h"
 
 /* Evaluations and full gradients go through a split in batches of this size, whatever the training's batch
  * size is: results of large products depend on their number of rows. */
@@ -49,25 +49,14 @@ static size_t most_train_examples(const struct dataset *data)
 static enum err check_fit(const struct arch *arch, const struct dataset *data, int64_t batch_size,
                           struct fault *fault)
 {
-    long long features = (long long)dataset_num_features(data), classes = dataset_num_classes(data);
     if (!arch->has_layers)
         return fault_set(
             fault, ERR_INVALID_FIELD, "model",
             "names only tensors; this trainer needs \"input\" and \"layers\" to know what to compute");
-    if (features != arch->num_features)
-        return fault_set(fault, ERR_INVALID_FIELD, "model.input",
-                         "the model takes %lld features, an example of data set \"%.80s\" has %lld",
-                         (long long)arch->num_features, dataset_name(data), features);
-    if (classes > arch->num_classes)
-        return fault_set(
-            fault, ERR_INVALID_FIELD, "model.layers",
-            "the model tells %lld classes apart, data set \"%.80s\" has %lld; give the last layer a "
-            "unit for each, with softmax_cross_entropy",
-            (long long)arch->num_classes, dataset_name(data), classes);
     if (batch_size < 1)
         return fault_set(fault, ERR_INVALID_FIELD, "training.batch_size", "must be 1 or more, not %lld",
                          (long long)batch_size);
-    return ERR_OK;
+    return data_fit(arch, data, fault);
 }
 
 static enum err take_order(struct trainer *t, size_t most)
@@ -95,8 +84,6 @@ static enum err local_open(const struct arch *arch, const struct dataset *data, 
 {
     struct model_plan model = {0};
     enum err err = check_fit(arch, data, batch_size, fault);
-    if (!err)
-        err = token_check(arch, data, fault);
     if (err)
         return err;
     struct trainer *t = calloc(1, sizeof *t);

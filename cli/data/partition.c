@@ -128,12 +128,22 @@ static enum err put_json(struct partitioning *p, const char *name, json_t *value
     return e;
 }
 
+/* What the numbers in the files stand for; NULL where it is nothing else. */
+static json_t *vocabulary_json(const struct dataset *d)
+{
+    if (!*dataset_vocabulary_sha256(d))
+        return NULL;
+    return dataset_vocabulary(d) ? json_string(dataset_vocabulary(d))
+                                 : json_sprintf("sha256:%s", dataset_vocabulary_sha256(d));
+}
+
 /* The object to train with. */
 static json_t *data_json(const struct partitioning *p)
 {
-    json_t *data = json_pack("{s:s, s:s, s:s, s:i, s:I}", "source", "directory", "name",
-                             dataset_name(p->file.set), "path", p->dir.path, "classes",
-                             dataset_num_classes(p->file.set), "first_ordinal", (json_int_t)p->first);
+    json_t *data =
+        json_pack("{s:s, s:s, s:s, s:i, s:I, s:o*}", "source", "directory", "name", dataset_name(p->file.set),
+                  "path", p->dir.path, "classes", dataset_num_classes(p->file.set), "first_ordinal",
+                  (json_int_t)p->first, "vocabulary", vocabulary_json(p->file.set));
     if (data && p->kind == DEVICE_FILE_CSV &&
         json_object_set_new(data, "label", json_string(DEVICE_FILE_LABEL)) != 0) {
         json_decref(data);

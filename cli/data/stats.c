@@ -125,13 +125,22 @@ static json_t *features_text(const struct dataset *d)
     return json_string(text);
 }
 
+static size_t num_characters(const char *text)
+{
+    size_t n = 0;
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
 /* As JSON writes it, in one line and to be copied; false: no memory. */
 static bool add_vocabulary(json_t *shown, const struct dataset *d)
 {
     json_t *vocabulary = json_object_get(shown, "vocabulary");
     char *text = vocabulary ? json_dumps(vocabulary, JSON_ENCODE_ANY) : NULL;
-    const bool ok = !vocabulary || (text && set(shown, "vocabulary_text",
-                                                json_sprintf("%zu: %s", dataset_num_tokens(d), text)));
+    const bool ok =
+        !vocabulary || (text && set(shown, "vocabulary_text",
+                                    json_sprintf("%zu: %s", num_characters(dataset_vocabulary(d)), text)));
     free(text);
     return ok;
 }

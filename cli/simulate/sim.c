@@ -5,7 +5,7 @@
 #include "common/base/rng.h"
 #include "common/base/str.h"
 #include "common/json/json_spec.h"
-#include "worker/token_check.h"
+#include "worker/data_fit.h"
 
 /* -- time and ids ---------------------------------------------------------------------------------------- */
 
@@ -115,18 +115,8 @@ static enum err check_model(const json_t *spec, const struct dataset *data, stru
             fault, ERR_INVALID_FIELD, "model.tensors",
             "a simulation trains the model itself and so needs model.layers; tensors are for devices "
             "with training code of their own");
-    else if (arch->num_features != (int64_t)dataset_num_features(data))
-        e = fault_set(fault, ERR_INVALID_FIELD, "model.input",
-                      "the model takes %lld numbers, but an example of the data has %zu",
-                      (long long)arch->num_features, dataset_num_features(data));
-    else if (arch->num_classes < dataset_num_classes(data))
-        e = fault_set(fault, ERR_INVALID_FIELD, "model.layers",
-                      "the model tells %lld classes apart, but the data have %d classes: give the last layer "
-                      "a unit for "
-                      "each, with softmax_cross_entropy",
-                      (long long)arch->num_classes, dataset_num_classes(data));
     else
-        e = token_check(arch, data, fault);
+        e = data_fit(arch, data, fault);
     arch_free(arch);
     return e;
 }

@@ -5,7 +5,6 @@
 static const struct json_field fields[] = {
     TABLE_COMMON_FIELDS,
     TABLE_PATH_FIELD(path, .is_required = true),
-    TABLE_FIELD(vocabulary, "vocabulary", JSON_FIELD_ANY, .min = 0),
     TABLE_FIELD(unknown, "unknown", JSON_FIELD_ANY, .min = 0),
     TABLE_WORD_FIELDS(false),
     TABLE_FIELD(text_index, "text_index", JSON_FIELD_INT, .min = 0, .max = 1000),
@@ -43,7 +42,7 @@ static enum err read_files(struct leaf *l, const struct path_splits *splits)
 /* A field that is for texts of another kind, or for no texts at all; NULL: none. */
 static const char *idle_field(const struct table_fields *f, enum leaf_kind kind)
 {
-    if (kind != LEAF_CHARACTERS && f->vocabulary)
+    if (kind == LEAF_WORDS && f->vocabulary)
         return "data.vocabulary";
     if (kind != LEAF_CHARACTERS && f->unknown)
         return "data.unknown";
@@ -91,7 +90,7 @@ static enum err finish(struct leaf *l, bool has_test)
     if (err == ERR_OK && l->kind == LEAF_CHARACTERS)
         err = finish_characters(l);
     if (err == ERR_OK && l->kind == LEAF_WORDS)
-        err = words_finish(&t->words, t->fields.vectors, &t->out->pool, t->fault);
+        err = words_finish(&t->words, t->fields.vectors, t->out, t->fault);
     return err;
 }
 

@@ -30,7 +30,7 @@ static enum err read_table(struct table *t, uint64_t seed)
             "they are",
             path_shown(t->fields.path));
     const enum err err = table_read_csv(t, seed);
-    return err == ERR_OK ? words_finish(&t->words, t->fields.vectors, &t->out->pool, t->fault) : err;
+    return err == ERR_OK ? words_finish(&t->words, t->fields.vectors, t->out, t->fault) : err;
 }
 
 enum err source_sentiment(const json_t *data, uint64_t seed, struct loaded *out, struct fault *fault)

@@ -1,6 +1,7 @@
 #include "common/data/table_source.h"
 
 #include "common/data/partition.h"
+#include "common/data/vocabulary.h"
 
 enum err table_load(const json_t *data, const struct json_field *fields, size_t num_fields, table_read *read,
                     uint64_t seed, struct loaded *out, struct fault *fault)
@@ -18,6 +19,8 @@ enum err table_load(const json_t *data, const struct json_field *fields, size_t 
         err = standardise_parse(t.fields.standardise, &out->standardise, fault);
     if (err == ERR_OK)
         err = read(&t, seed);
+    if (err == ERR_OK && t.fields.vocabulary && !*out->vocabulary_sha256)
+        err = vocabulary_of_numbers(t.fields.vocabulary, out, fault);
     classes_release(&t.classes);
     csv_layout_release(&t.layout);
     words_release(&t.words);

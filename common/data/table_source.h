@@ -49,6 +49,7 @@ struct table_params {
     TABLE_FIELD(member, #member, JSON_FIELD_TEXT, .min = 1, .max = 4000, __VA_ARGS__)
 #define TABLE_COMMON_FIELDS                                                                                  \
     SOURCE_COMMON_FIELDS(struct table_params), TABLE_FIELD(classes, "classes", JSON_FIELD_ANY, .min = 0),    \
+        TABLE_FIELD(vocabulary, "vocabulary", JSON_FIELD_ANY, .min = 0),                                     \
         TABLE_FIELD(standardise, "standardise", JSON_FIELD_ANY, .min = 0)
 #define TABLE_CSV_FIELDS(is_label_required)                                                                  \
     TABLE_FIELD(csv.label, "label", JSON_FIELD_TEXT, .max = LIMIT_TEXT, .is_required = (is_label_required)), \

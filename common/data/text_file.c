@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include "common/base/limits.h"
+#include "common/crypto/sha256.h"
 #include "common/data/path.h"
 
 #define BLOCK_BYTES MIB
@@ -66,10 +67,17 @@ enum err text_more(struct text_file *f, size_t keep, struct fault *fault)
     if (got < 0 || (got == 0 && code != Z_OK))
         return text_fault(f, f->offset + f->end, fault, "unreadable or damaged (%s): copy the file again",
                           code == Z_ERRNO ? strerror(errno) : why);
+    const size_t before = f->end;
     f->end += (size_t)got;
     f->block[f->end] = '\0';
     f->is_at_end = got == 0;
-    return ERR_OK;
+    return f->sum ? sha256_update(f->sum, f->block + before, (size_t)got) : ERR_OK;
+}
+
+enum err text_sum(struct text_file *f, struct sha256 *sum)
+{
+    f->sum = sum;
+    return sha256_update(sum, f->block, f->end);
 }
 
 enum err text_look(struct text_file *f, size_t *keep, bool *out_is_there, struct fault *fault)

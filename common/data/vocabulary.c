@@ -78,6 +78,9 @@ enum err vocabulary_init(const json_t *value, const json_t *unknown, struct voca
     enum err err = alphabet_init(&out->alphabet);
     if (err != ERR_OK)
         return no_memory(fault);
+    if (alphabet_hash(value))
+        return fault_set(fault, ERR_INVALID_FIELD, FIELD,
+                         "a hash does not say which characters they are: give the characters");
     if (json_is_object(value))
         err = read_file(value, out, fault);
     else if (!out->is_of_data)
@@ -164,4 +167,21 @@ enum err vocabulary_tell(const struct vocabulary *v, struct loaded *out, struct 
         sha256_hex(out->vocabulary, strlen(out->vocabulary), out->vocabulary_sha256) != ERR_OK)
         return no_memory(fault);
     return ERR_OK;
+}
+
+enum err vocabulary_of_numbers(const json_t *value, struct loaded *out, struct fault *fault)
+{
+    struct vocabulary v = {0};
+    const char *hash = alphabet_hash(value);
+    if (hash)
+        return str_copy(out->vocabulary_sha256, sizeof out->vocabulary_sha256, hash);
+    if (str_eq(json_string_value(value), "data"))
+        return fault_set(fault, ERR_INVALID_FIELD, FIELD,
+                         "the data are numbers, which do not say what they stand for: give the characters");
+    enum err err = vocabulary_init(value, NULL, &v, fault);
+    if (err == ERR_OK)
+        err = vocabulary_tell(&v, out, fault);
+    out->num_tokens = 0;
+    vocabulary_release(&v);
+    return err;
 }

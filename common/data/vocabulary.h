@@ -35,5 +35,8 @@ enum err vocabulary_finish(struct vocabulary *v, struct token_list *tokens, int3
                            size_t num_labels, struct fault *fault) MUST_CHECK;
 /* vocabulary, its hash and num_tokens of *out. */
 enum err vocabulary_tell(const struct vocabulary *v, struct loaded *out, struct fault *fault) MUST_CHECK;
+/* The same of data whose features are numbers already: the field data.vocabulary says what they stand for,
+ * also as "sha256:DIGITS". num_tokens stays 0, for nobody has looked at the numbers. */
+enum err vocabulary_of_numbers(const json_t *value, struct loaded *out, struct fault *fault) MUST_CHECK;
 
 #endif

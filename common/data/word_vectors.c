@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/base/limits.h"
+#include "common/base/log.h"
+#include "common/base/str.h"
 #include "common/data/decimal.h"
 #include "common/data/path.h"
 #include "common/data/text_file.h"
@@ -22,7 +24,7 @@ struct reading {
     uint64_t number;    /* of the line, from 1 */
     long long promised; /* words, by a first line that says so; 0 without one */
     uint64_t num_words;
-    size_t num_found;
+    size_t num_found, num_again; /* words with a line; lines of a word that has one before */
     const struct name_table *wanted;
     struct word_vectors *out;
     struct fault *fault;
@@ -182,7 +184,14 @@ static enum err take_line(struct reading *r, struct line l)
     if (pieces != r->out->width + 1)
         return ERR_OK; /* a word with blanks, which no text has */
     const size_t word = name_find(r->wanted, l.text, first_piece(l));
-    return word == NAME_NONE || r->out->rows[word] ? ERR_OK : take_vector(r, l, word);
+    if (word == NAME_NONE)
+        return ERR_OK;
+    if (r->out->rows[word] == 0)
+        return take_vector(r, l, word);
+    if (r->num_again++ == 0)
+        log_warning("data", "%s, line %llu: \"%.60s\" had a line before; the first one of a word counts",
+                    path_shown(r->file.path), (unsigned long long)r->number, r->wanted->names[word]);
+    return ERR_OK;
 }
 
 /* -- the file -------------------------------------------------------------------------------------------- */
@@ -222,6 +231,23 @@ static enum err check_all(struct reading *r)
     return ERR_OK;
 }
 
+static enum err read_file(struct reading *r)
+{
+    struct sha256 *sum = NULL;
+    uint8_t digest[SHA256_SIZE];
+    enum err err = sha256_new(&sum);
+    if (err == ERR_OK)
+        err = text_sum(&r->file, sum);
+    if (err == ERR_OK)
+        err = read_lines(r);
+    if (err == ERR_OK)
+        err = sha256_final(sum, digest);
+    if (err == ERR_OK)
+        hex_encode(digest, sizeof digest, r->out->sha256);
+    sha256_free(sum);
+    return err;
+}
+
 enum err word_vectors_read(const char *path, const struct name_table *wanted, struct word_vectors *out,
                            struct fault *fault)
 {
@@ -232,7 +258,9 @@ enum err word_vectors_read(const char *path, const struct name_table *wanted, st
     enum err err = text_open(path, FIELD, &r.file, fault);
     if (err != ERR_OK)
         return err;
-    err = read_lines(&r);
+    err = read_file(&r);
     text_close(&r.file);
+    if (err != ERR_OK && fault && fault->err == ERR_OK)
+        return fault_set(fault, err, FIELD, "%s: no memory to read it", path_shown(path));
     return err == ERR_OK ? check_all(&r) : err;
 }

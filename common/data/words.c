@@ -114,9 +114,10 @@ static void look_up(struct words *w, const struct word_vectors *v)
     log_info("data", "%zu of %zu words have a vector, %zu different ones", known, words, v->count - 1);
 }
 
-enum err words_finish(struct words *w, const char *vectors_path, struct pool *out, struct fault *fault)
+enum err words_finish(struct words *w, const char *vectors_path, struct loaded *loaded, struct fault *fault)
 {
     struct word_vectors v = {0};
+    struct pool *out = &loaded->pool;
     const enum err err = word_vectors_read(vectors_path, &w->names, &v, fault);
     if (err == ERR_OK) {
         look_up(w, &v);
@@ -124,6 +125,7 @@ enum err words_finish(struct words *w, const char *vectors_path, struct pool *ou
         out->text = (struct pool_text){
             .tokens = w->tokens, .steps = w->steps, .apart = w->steps, .vectors = v.values, .width = v.width};
         out->num_features = w->steps * v.width;
+        memcpy(loaded->vocabulary_sha256, v.sha256, sizeof loaded->vocabulary_sha256);
         w->tokens = (struct token_list){0};
         v.values = NULL;
     }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include "common/base/err.h"
 #include "common/data/name_table.h"
-#include "common/data/pool.h"
+#include "common/data/source.h"
 #include "common/data/token_list.h"
 
 struct words {
@@ -28,12 +28,13 @@ void words_release(struct words *w); /* also of one with nothing but `steps` */
 enum err words_add(struct words *w, const char *text, size_t len, const char *field,
                    struct fault *fault) MUST_CHECK;
 
-/* Reads the vectors of the words and makes the pool's text of them and the tokens: what has no vector, and
- * what is behind the last word, is zeros. A word that has none as it stands has that of itself in lower case.
- * The file has a line per word, the word and its numbers with blanks between; word2vec's first line, how many
- * words and how many numbers each, may be there. The widths of all lines are checked, the numbers of the
- * words that come. ERR_BAD_FILE with file and line, also where no word has a vector. */
-enum err words_finish(struct words *w, const char *vectors_path, struct pool *out,
+/* Reads the vectors of the words and makes the pool's text of them and the tokens, and the hash of the file:
+ * what has no vector, and what is behind the last word, is zeros. A word that has none as it stands has that
+ * of itself in lower case. The file has a line per word, the word and its numbers with blanks between;
+ * word2vec's first line, how many words and how many numbers each, may be there. The widths of all lines are
+ * checked, the numbers of the words that come. ERR_BAD_FILE with file and line, also where no word has a
+ * vector. */
+enum err words_finish(struct words *w, const char *vectors_path, struct loaded *loaded,
                       struct fault *fault) MUST_CHECK;
 
 #endif

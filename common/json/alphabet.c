@@ -136,6 +136,17 @@ enum err alphabet_read(const json_t *value, const char *field, struct alphabet *
     return err;
 }
 
+#define HASHED     "sha256:"
+#define HASH_BYTES 32
+
+const char *alphabet_hash(const json_t *value)
+{
+    uint8_t ignored[HASH_BYTES];
+    const char *text = json_string_value(value), *digits = text ? text + strlen(HASHED) : NULL;
+    return text && str_has_prefix(text, HASHED) && hex_decode(digits, ignored, HASH_BYTES) == ERR_OK ? digits
+                                                                                                     : NULL;
+}
+
 /* -- the whole ------------------------------------------------------------------------------------------- */
 
 char *alphabet_text(const struct alphabet *a)

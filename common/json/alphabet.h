@@ -29,6 +29,8 @@ void alphabet_release(struct alphabet *a); /* also of a zeroed one */
  * texts do not have. ERR_INVALID_FIELD names `field`. *out begins empty. */
 enum err alphabet_read(const json_t *value, const char *field, struct alphabet *out,
                        struct fault *fault) MUST_CHECK;
+/* The digits of "sha256:DIGITS", which names a vocabulary by its hash; NULL: the value is none. */
+const char *alphabet_hash(const json_t *value);
 /* A character's number; ALPHABET_NONE where it is not in it. */
 size_t alphabet_find(const struct alphabet *a, uint32_t character);
 /* One more, which is not in it yet. ERR_NO_MEMORY. */

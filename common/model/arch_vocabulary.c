@@ -9,14 +9,6 @@
 #define FIELD  "model.vocabulary"
 #define HASHED "sha256:"
 
-static bool is_hash(const json_t *value)
-{
-    uint8_t ignored[SHA256_SIZE];
-    const char *text = json_string_value(value);
-    return text && str_has_prefix(text, HASHED) &&
-           hex_decode(text + strlen(HASHED), ignored, sizeof ignored) == ERR_OK;
-}
-
 static enum err no_memory(struct fault *fault)
 {
     return fault_set(fault, ERR_NO_MEMORY, FIELD, "out of memory for the model's vocabulary");
@@ -41,7 +33,7 @@ enum err arch_count_vocabulary(const json_t *value, size_t *out, struct fault *f
 {
     struct alphabet alphabet = {0};
     *out = 0;
-    if (is_hash(value))
+    if (alphabet_hash(value))
         return ERR_OK;
     enum err err = read_alphabet(value, &alphabet, fault);
     *out = alphabet.count;
@@ -87,8 +79,7 @@ static enum err take_alphabet(struct arch *a, const json_t *value, struct fault 
 
 enum err arch_read_vocabulary(struct arch *a, const json_t *value, struct fault *fault)
 {
-    if (!is_hash(value))
-        return take_alphabet(a, value, fault);
-    return str_copy(a->vocabulary_sha256, sizeof a->vocabulary_sha256,
-                    json_string_value(value) + strlen(HASHED));
+    const char *hash = alphabet_hash(value);
+    return hash ? str_copy(a->vocabulary_sha256, sizeof a->vocabulary_sha256, hash)
+                : take_alphabet(a, value, fault);
 }

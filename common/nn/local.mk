@@ -77,7 +77,7 @@ CLEANFILES += common/compute/opencl/opencl_sources.c
 EXTRA_DIST += $(OPENCL_KERNELS:%=common/compute/opencl/%)
 
 # The worker's trainer, which `fedlane simulate` uses too.
-libfedlane_trainer_a_SOURCES = worker/token_check.c worker/token_check.h worker/trainer.h worker/trainer_local.c
+libfedlane_trainer_a_SOURCES = worker/data_fit.c worker/data_fit.h worker/trainer.h worker/trainer_local.c
 
 # What `./dev bench local` runs.
 noinst_PROGRAMS += bench/bench_local

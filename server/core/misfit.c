@@ -54,24 +54,36 @@ enum err device_other_vocabulary(struct work *w, const struct device_row *d, con
     return *out ? ERR_OK : ERR_NO_MEMORY;
 }
 
+/* A list of features may be seen as any shape of so many; but one shape is not another. */
+static bool is_same_shape(const json_t *input, const struct arch *arch, int64_t *out_features)
+{
+    const size_t n = json_array_size(input);
+    bool is_same = true;
+    *out_features = 1;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t dim = json_integer_value(json_array_get(input, i));
+        if (__builtin_mul_overflow(*out_features, dim, out_features))
+            *out_features = INT64_MAX;
+        is_same = is_same && (n == 1 || n != (size_t)arch->num_input_dims || dim == arch->input[i]);
+    }
+    return n == 0 || (is_same && *out_features == arch->num_features);
+}
+
 static enum err other_shape(struct work *w, const struct device_row *d, const struct arch *arch,
                             const char **out)
 {
-    json_t *input = NULL, *dim;
-    size_t i;
-    int64_t features = 1;
+    json_t *input = NULL;
+    int64_t features;
     *out = "";
     enum err e = json_from_row(d->input, &input);
     if (e)
         return e;
-    json_array_foreach(input, i, dim) features *= json_integer_value(dim);
-    if (json_array_size(input) > 0 && features != arch->num_features)
-        *out =
-            arena_printf(w->arena,
-                         "device \"%.60s\" (ordinal %lld) has examples of %lld features, the model's input "
-                         "takes %lld: correct "
-                         "model.input or the dataset's name",
-                         d->name, (long long)d->ordinal, (long long)features, (long long)arch->num_features);
+    if (!is_same_shape(input, arch, &features))
+        *out = arena_printf(
+            w->arena,
+            "device \"%.60s\" (ordinal %lld) has examples of %lld features, %.100s; the model's "
+            "input takes %lld: correct model.input or the dataset's name",
+            d->name, (long long)d->ordinal, (long long)features, d->input, (long long)arch->num_features);
     else if (d->classes > arch->num_classes)
         *out = arena_printf(
             w->arena,

@@ -101,6 +101,32 @@ def test_numbers_that_are_no_tokens_are_named_by_file_and_place(lab):
     assert "tokens.csv, example 2: position 1 is 2.5, but" in done.stderr, done.stderr
 
 
+def test_files_of_numbers_keep_what_the_numbers_stand_for(lab):
+    data = text_data(lab, "a", "abcd cab dcba bad cad dab " * 4, vocabulary="data")
+    lab.cli("data", "partition", lab.write("a.json", data), "--out", lab.path("parts"))
+    with open(lab.path("parts/data.json")) as f:
+        parts = json.load(f)
+    assert parts["vocabulary"] == " abcd", parts
+    rounds = [harness.simulate(spec(layered(vocabulary=" abcd"), 1, data=d))[0] for d in (data, parts)]
+    assert rounds[0][0]["aggregate_sha256"] == rounds[1][0]["aggregate_sha256"], rounds
+    done = simulate(lab, spec(layered(vocabulary="abcd "), 1, data=parts), check=False)
+    assert done.returncode == 4 and 'token 0 of the run is "a" (U+0061)' in done.stderr, done
+    # The same for word vectors, which are named by the hash of their file.
+    with open(lab.path("t.csv"), "w") as f:
+        f.write("label,text\n" + "0,bad\n1,good\n" * 9)
+    words = b"good 1 2\nbad 3 4\n"
+    with open(lab.path("v"), "wb") as f:
+        f.write(words)
+    data = {"source": "sentiment", "name": "texts", "path": lab.path("t.csv"), "vectors": lab.path("v"), "tokens": 3, "seed": 1}
+    model = {"preset": "sent_lstm", "input": [3, 2]}
+    digits = hashlib.sha256(words).hexdigest()
+    assert json.loads(lab.cli("data", "vocabulary", lab.write("words.json", data)).stdout) == "sha256:" + digits
+    simulate(lab, spec({**model, "vocabulary": "data"}, 1, data=data), "--out", lab.path("words"))
+    assert stored(lab, "words")["vocabulary"] == "sha256:" + digits
+    done = simulate(lab, spec({**model, "vocabulary": "sha256:" + "0" * 64}, 1, data=data), check=False)
+    assert done.returncode == 4 and "has word vectors with " + digits in done.stderr, done
+
+
 def start(lab, name, ordinal, data):
     worker = harness.Process(
         [harness.program("fedlane-worker"), "--server", lab.url, "--enroll-token-file", lab.enroll_file(), "--name", name,

@@ -131,3 +131,9 @@ const char *dataset_place(const struct dataset *d, const struct device_data *dev
     out[0] = '\0';
     return out;
 }
+
+int dataset_input(const struct dataset *d, int64_t out_shape[LIMIT_TENSOR_DIMS])
+{
+    out_shape[0] = (int64_t)d->loaded.pool.num_features;
+    return 1;
+}

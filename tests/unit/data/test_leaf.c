@@ -338,7 +338,7 @@ START_TEST(test_bad_texts)
         {"{'x':['ab','bc'],'y':['c','d']}", ",'standardise':'device'", "data.standardise", "these are texts"},
         {"{'x':['ab','bc'],'y':['c','d']}", ",'classes':80", "data.classes", "the examples are characters"},
         {"{'x':['ab','bc'],'y':['c','d']}", ",'tokens':3", "data.tokens", "the examples are characters"},
-        {"{'x':[1,2],'y':[0,1]}", ",'vocabulary':'data'", "data.vocabulary", "the examples are numbers"},
+        {"{'x':[1,2],'y':[0,1]}", ",'vocabulary':'data'", "data.vocabulary", "the data are numbers, which do not say"},
         {"{'x':['good','bad'],'y':[0,2]}", ",'vectors':'V'", "data.path", "label 2; without data.classes"},
         {"{'x':['good','bad'],'y':[0,-1]}", ",'vectors':'V','classes':3", "data.path", "label -1"},
         {"{'x':[['good'],'bad'],'y':[0,1]}", ",'vectors':'V'", "data.path",

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "common/crypto/sha256.h"
 
 #define SENTIMENT "{'source':'sentiment','path':'%s','vectors':'%s'"
 
@@ -80,6 +81,9 @@ START_TEST(test_forms_of_vectors)
         struct dataset *d = load(1, SENTIMENT ",'tokens':1}", file_path("t.csv"), file_path("v"));
         real x[2];
         int32_t y;
+        char sha256[SHA256_HEX_SIZE]; /* as sha256sum prints it of the file, unpacked */
+        ck_assert_int_eq(sha256_hex(forms[i / 2], strlen(forms[i / 2]), sha256), ERR_OK);
+        ck_assert_str_eq(dataset_vocabulary_sha256(d), sha256);
         dataset_gather(d, dataset_device(d, 0), SPLIT_TRAIN, 0, NULL, 1, x, &y);
         ck_assert(x[0] == (y ? 3 : 1) && x[1] == (y ? 4 : 2));
         dataset_free(d);
@@ -100,6 +104,8 @@ START_TEST(test_bad_vectors)
         {"good 1 inf\nbad 1 2\n", "v, line 1: number 2 of \"good\" is \"inf\""},
         {"good 1 1e39\nbad 1 2\n", "v, line 1: number 2 of \"good\" is \"1e39\""},
         {"good x 2\nbad 1 2\n", "v, line 1: number 1 of \"good\" is \"x\""},
+        {"good 1 2\nmark 5 1 2\n",
+         "v, line 2: has 3 numbers behind its word, not 2"}, /* a blank in a word, or one too many? */
         {"good\n", "v, line 1: has 0 numbers behind its word"},
         {"2 3\ngood 1 2\n", "v, line 2: has 2 numbers behind its word, not 3"},
         {"3 2\ngood 1 2\nbad 3 4\n", "v: its first line promises 3 words, but there are 2"},

@@ -67,7 +67,7 @@ tests_libfedlane_float64_a_SOURCES = \
 	common/nn/relu.c \
 	common/nn/tanh.c \
 	common/nn/unpack.c \
-	worker/token_check.c \
+	worker/data_fit.c \
 	worker/trainer_local.c
 tests_libfedlane_float64_a_CPPFLAGS = $(AM_CPPFLAGS) -DFEDLANE_FLOAT64
 

@@ -1,10 +1,52 @@
-#include "worker/token_check.h"
+#include "worker/data_fit.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/base/str.h"
 #include "common/json/alphabet.h"
+
+/* -- shapes ---------------------------------------------------------------------------------------------- */
+
+static const char *dims_text(const int64_t *dims, int n, char out[160])
+{
+    size_t len = 0;
+    for (int i = 0; i < n && len < 140; i++)
+        len += (size_t)snprintf(out + len, 160 - len, "%s%lld", i ? ", " : "[", (long long)dims[i]);
+    (void)snprintf(out + len, 160 - len, "]");
+    return out;
+}
+
+/* A list of features may be seen as any shape of so many; but one shape is not another. */
+static enum err check_shape(const struct arch *arch, const struct dataset *data, struct fault *fault)
+{
+    char a[160], b[160];
+    int64_t own[LIMIT_TENSOR_DIMS];
+    const int n = dataset_input(data, own);
+    bool is_same = (int64_t)dataset_num_features(data) == arch->num_features;
+    if (n > 1 && n == arch->num_input_dims)
+        is_same = memcmp(own, arch->input, (size_t)n * sizeof *own) == 0;
+    if (is_same)
+        return ERR_OK;
+    return fault_set(fault, ERR_INVALID_FIELD, "model.input",
+                     "the model takes %lld features, %s; an example of data set \"%.80s\" has %zu, %s%s",
+                     (long long)arch->num_features, dims_text(arch->input, arch->num_input_dims, a),
+                     dataset_name(data), dataset_num_features(data), dims_text(own, n, b),
+                     n == 2 && arch->num_input_dims == 2 && own[0] == arch->input[0]
+                         ? ": are data.vectors of another width than the model wants?"
+                         : "");
+}
+
+static enum err check_classes(const struct arch *arch, const struct dataset *data, struct fault *fault)
+{
+    if (dataset_num_classes(data) <= arch->num_classes)
+        return ERR_OK;
+    return fault_set(fault, ERR_INVALID_FIELD, "model.layers",
+                     "the model tells %lld classes apart, data set \"%.80s\" has %d: give the last layer a "
+                     "unit for each, with softmax_cross_entropy",
+                     (long long)arch->num_classes, dataset_name(data), dataset_num_classes(data));
+}
 
 /* -- names ----------------------------------------------------------------------------------------------- */
 
@@ -102,12 +144,11 @@ static enum err check_numbers(const struct arch *arch, const struct dataset *dat
     return err;
 }
 
-enum err token_check(const struct arch *arch, const struct dataset *data, struct fault *fault)
+static enum err check_tokens(const struct arch *arch, const struct dataset *data, struct fault *fault)
 {
     const size_t known = dataset_num_tokens(data);
-    enum err err = check_names(arch, data, fault);
-    if (err || arch->input_shape.kind != SHAPE_TOKENS)
-        return err;
+    if (arch->input_shape.kind != SHAPE_TOKENS)
+        return ERR_OK;
     if (known == 0)
         return check_numbers(arch, data, fault);
     if (known <= (uint64_t)arch->layers[0].vocabulary)
@@ -115,4 +156,14 @@ enum err token_check(const struct arch *arch, const struct dataset *data, struct
     return fault_set(fault, ERR_INVALID_FIELD, "model.layers[0].vocabulary",
                      "the model has %lld tokens, data set \"%.80s\" has %zu characters: raise it",
                      (long long)arch->layers[0].vocabulary, dataset_name(data), known);
+}
+
+enum err data_fit(const struct arch *arch, const struct dataset *data, struct fault *fault)
+{
+    enum err err = check_shape(arch, data, fault);
+    if (!err)
+        err = check_names(arch, data, fault); /* which says more than that there are too many classes */
+    if (!err)
+        err = check_classes(arch, data, fault);
+    return err ? err : check_tokens(arch, data, fault);
 }
