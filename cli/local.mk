@@ -70,9 +70,11 @@ bin_fedlane_LDADD = $(CLI_LIBS)
 EXTRA_DIST += \
 	examples/README.md \
 	examples/curl-device.sh examples/curl-run.json \
-	examples/data/fashion-100.json examples/data/fashion-1000.json examples/data/synthetic-1-1.json \
+	examples/data/fashion-10.json examples/data/fashion-100.json examples/data/fashion-1000.json \
+	examples/data/kjv.json examples/data/synthetic-1-1.json \
 	examples/demo-fedavg.json examples/demo-fedprox.json examples/demo.sh \
-	examples/fashion-mnist.json \
+	examples/fashion-mnist.json examples/fashion-mnist-cnn.json examples/fashion-mnist-dirichlet.json \
+	examples/kjv.sh examples/kjv-char-lstm.json \
 	examples/machines.csv examples/machines.json \
 	examples/slow-devices.json \
 	examples/synthetic-1-1.json

@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import shutil
 import subprocess
 
 import harness
@@ -11,7 +12,7 @@ from specs import merged
 EXAMPLES = os.path.join(harness.SRC, "examples")
 FASHION_MNIST = "/usr/share/datasets/fashion-mnist"
 SPECS = ("synthetic-1-1.json", "slow-devices.json", "fashion-mnist.json", "fashion-mnist-cnn.json",
-         "fashion-mnist-dirichlet.json", "demo-fedavg.json", "demo-fedprox.json")
+         "fashion-mnist-dirichlet.json", "kjv-char-lstm.json", "demo-fedavg.json", "demo-fedprox.json")
 
 
 def load(name):
@@ -19,8 +20,18 @@ def load(name):
         return json.load(f)
 
 
-def has_data(data):
-    return data["source"] != "fashion_mnist" or os.path.isdir(FASHION_MNIST)
+def with_data(lab, name):
+    """The spec, with the folder of the King James Bible where its data want it; None where the data are not installed."""
+    spec = load(name)
+    source, folder = spec["data"]["source"], lab.path("kjv")
+    if source == "fashion_mnist" and not os.path.isdir(FASHION_MNIST):
+        return print("%s needs the Debian package dataset-fashion-mnist" % name)
+    if source == "text" and not shutil.which("bible"):
+        return print("%s needs the Debian packages bible-kjv and bible-kjv-text" % name)
+    if source == "text":
+        subprocess.run([os.path.join(EXAMPLES, "kjv.sh"), folder], check=True, stdin=subprocess.DEVNULL)
+        spec["data"]["path"] = folder
+    return spec
 
 
 def short(spec):
@@ -60,9 +71,8 @@ def test_a_device_in_curl_says_what_is_wrong(lab):
 
 def test_specs_in_short(lab):
     for name in SPECS:
-        spec = load(name)
-        if not has_data(spec["data"]):
-            print("%s needs the Debian package dataset-fashion-mnist" % name)
+        spec = with_data(lab, name)
+        if not spec:
             continue
         rounds, final = harness.simulate(short(spec))
         assert final["outcome"] == "completed" and final["deterministic"] is True, final
@@ -79,6 +89,7 @@ def test_workers_data_are_the_specs_data(lab):
     """A worker with the file of examples/data has the very devices that the spec names."""
     pairs = {"synthetic-1-1.json": "synthetic-1-1.json", "fashion-mnist.json": "fashion-1000.json",
              "fashion-mnist-cnn.json": "fashion-100.json", "fashion-mnist-dirichlet.json": "fashion-10.json",
+             "kjv-char-lstm.json": "kjv.json",
              "demo-fedavg.json": "fashion-100.json", "demo-fedprox.json": "fashion-100.json"}
     for spec_name, data_name in pairs.items():
         spec, data = load(spec_name), load(os.path.join("data", data_name))
@@ -104,9 +115,10 @@ def test_large_models_over_http(lab):
     """With stragglers, whose part counts."""
     lab.start_server()
     for name in [n for n in SPECS if "preset" in load(n)["model"]]:
-        spec = short(load(name))
-        if not has_data(spec["data"]):
+        spec = with_data(lab, name)
+        if not spec:
             continue
+        spec = short(spec)
         num_devices = spec["selection"]["population"]
         worker = lab.start_worker(dict(spec["data"], seed=spec["seed"]), "0-%d" % (num_devices - 1), name=spec["experiment"], threads=2)
         run = lab.submit(spec)
