@@ -18,6 +18,7 @@ include tests/unit/worker/trainer.mk
 include tests/unit/worker_agent/local.mk
 include tests/api/local.mk
 include tests/crash/local.mk
+include tests/opencl/local.mk
 include tests/scenario/local.mk
 include tests/unit/cli/local.mk
 include tests/fuzz/local.mk

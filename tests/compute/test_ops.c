@@ -126,6 +126,22 @@ START_TEST(test_avx2_kernels)
 }
 END_TEST
 
+/* The keyed stream decides what is dropped, so a model drops the same everywhere. */
+static void ck_same_bits(struct compute *c, struct compute_op op)
+{
+    struct compute *reference = NULL;
+    struct operands expected;
+    ck_assert_int_eq(compute_open("reference", &reference, NULL), ERR_OK);
+    make_operands(&op, 1, &expected);
+    struct operands got = copy_operands(&expected);
+    run_on(reference, op, &expected, 0);
+    run_on(c, op, &got, 0);
+    ck_assert_mem_eq(got.bytes[1], expected.bytes[1], expected.info[1].bytes);
+    free_operands(&expected);
+    free_operands(&got);
+    compute_close(reference);
+}
+
 /* PoCL is an OpenCL device on the CPU (./dev deps check installs it); another one that is here serves as
  * well. The thread sanitizer does not see into its threads, and a leak checker falls over them, hence the
  * end. */
@@ -142,6 +158,12 @@ START_TEST(test_opencl)
     }
     ck_assert_msg(!compute_open("opencl", &c, &fault), "%s", fault.detail);
     ck_assert_ptr_nonnull(strstr(compute_description(c), "opencl:"));
+    for (uint64_t key = 1; key <= 3; key++) {
+        struct compute_op op = make_op(COMPUTE_DROPOUT, 4099, 0, 0);
+        op.key = UINT64_MAX / key;
+        op.scale = 0.3f * (float)key; /* 1 - 0.3f is no float */
+        ck_same_bits(c, op);
+    }
     ck_backend_in_part(c, unit_is_full() ? 5 : 37); /* a kernel's start takes longer than a small operation */
     _exit(EXIT_SUCCESS);
 }

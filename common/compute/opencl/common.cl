@@ -34,7 +34,7 @@ void clear_tile(float (*sum)[EACH])
 }
 
 /* Adds the DEPTH terms in local memory, a barrier before and after. */
-void add_terms(float (*sum)[EACH], __local const float (*as)[TILE + 1], __local const float (*bs)[TILE + 1], uint lx,
+void add_terms(float (*sum)[EACH], __local float (*as)[TILE + 1], __local float (*bs)[TILE + 1], uint lx,
                uint ly)
 {
 #pragma unroll

@@ -2,7 +2,9 @@
  * the step against the gradient, backends against each other, and the model's own order of parameters. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "common/base/rng.h"
 #include "common/json/json_spec.h"
 #include "common/nn/model.h"
@@ -433,7 +435,7 @@ END_TEST
 
 #ifndef FEDLANE_FLOAT64
 /* Every preset, as it is: what is planned is what is taken. */
-START_TEST(test_presets_take_what_they_plan)
+static void ck_presets(struct compute *c)
 {
     static const char *const presets[] = {"softmax", "mlp", "cnn", "char_lstm", "sent_lstm"};
     for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {
@@ -441,18 +443,40 @@ START_TEST(test_presets_take_what_they_plan)
         (void)snprintf(model, sizeof model, "{'preset': '%s'}", presets[i]);
         struct arch *arch = parse(model);
         for (size_t rows = 1; rows <= 64; rows += 63) {
-            struct compute *c = NULL;
             struct model *m = NULL;
             struct model_plan plan;
-            ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
+            const size_t available = compute_device_available(c);
             ck_assert_int_eq(model_plan(arch, c, rows, &plan, NULL), ERR_OK);
             ck_assert_int_eq(model_new(arch, c, rows, &m, NULL), ERR_OK);
             ck_assert_uint_eq(compute_bytes_in_use(c), plan.persistent_bytes + plan.ephemeral_bytes);
+            ck_assert_uint_le(compute_device_available(c), available);
             model_free(m);
-            compute_close(c);
+            ck_assert_uint_eq(compute_device_available(c), available);
         }
         arch_free(arch);
     }
+    compute_close(c);
+}
+
+START_TEST(test_presets_take_what_they_plan)
+{
+    struct compute *c = NULL;
+    ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
+    ck_presets(c);
+}
+END_TEST
+
+/* Where there is a device; it ends as tests/compute/test_ops.c's does, for the same reason. */
+START_TEST(test_presets_take_what_they_plan_on_opencl)
+{
+    struct compute *c = NULL;
+    struct fault fault = FAULT_NONE;
+    size_t num_devices = 0;
+    if (FAULT_STRIDE > 1 || (compute_num_opencl_devices(&num_devices, &fault) && !getenv("CI")))
+        _exit(EXIT_SUCCESS);
+    ck_assert_msg(!compute_open("opencl", &c, &fault), "%s", fault.detail);
+    ck_presets(c);
+    _exit(EXIT_SUCCESS);
 }
 END_TEST
 #endif
@@ -473,6 +497,7 @@ int main(void)
     tcase_add_loop_test(tc, test_backends_agree, 0, NUM_MODELS);
     tcase_add_loop_test(tc, test_the_plan_is_what_is_taken, 0, NUM_MODELS);
     tcase_add_test(tc, test_presets_take_what_they_plan);
+    tcase_add_exit_test(tc, test_presets_take_what_they_plan_on_opencl, EXIT_SUCCESS);
 #endif
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
