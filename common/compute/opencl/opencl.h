@@ -9,6 +9,8 @@
 #define CL_KERNELS(X)                                                                                        \
     X(dense, product)                                                                                        \
     X(dense, column_sums)                                                                                    \
+    X(few, few_forward)                                                                                      \
+    X(few, few_input_gradient)                                                                               \
     X(softmax, softmax_gradient)                                                                             \
     X(softmax, softmax_loss)                                                                                 \
     X(softmax, sigmoid_gradient)                                                                             \

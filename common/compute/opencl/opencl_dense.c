@@ -1,5 +1,24 @@
-/* The dense layer on OpenCL: dense.cl. */
+/* The dense layer on OpenCL: few.cl for few rows, dense.cl for more. */
 #include "common/compute/opencl/launch.h"
+
+enum { FEW = 16, LANES = 64, LINES = 4 }; /* as few.cl has them */
+
+/* A group for every `each` of `columns`. */
+static enum err run_few(struct opencl *o, const struct compute_op *op, enum cl_kernel_name name,
+                        size_t columns, size_t each)
+{
+    const size_t local[2] = {LANES, LINES}, global[2] = {(columns + each - 1) / each * LANES, LINES};
+    struct launch l = launch_of(o, name);
+    if (op->rows == 0)
+        return ERR_OK;
+    launch_uint(&l, op->rows);
+    launch_uint(&l, op->inputs);
+    launch_uint(&l, op->outputs);
+    launch_uint(&l, compute_stride(op->inputs));
+    launch_uint(&l, compute_stride(op->outputs));
+    launch_reals(&l, op->arg, op->kind == COMPUTE_DENSE_INPUT_GRADIENT ? 3 : 4);
+    return launch_groups(&l, 2, global, local);
+}
 
 struct product {
     size_t items, width, terms;
@@ -33,6 +52,8 @@ static enum err run_product(struct opencl *o, const struct compute_op *op, const
 
 enum err opencl_dense_forward(struct opencl *o, const struct compute_op *op)
 {
+    if (op->rows <= FEW)
+        return run_few(o, op, CL_KERNEL_few_forward, compute_stride(op->outputs), LINES);
     const struct product p = {.items = op->rows,
                               .width = op->outputs,
                               .terms = op->inputs,
@@ -51,6 +72,8 @@ enum err opencl_dense_forward(struct opencl *o, const struct compute_op *op)
 
 enum err opencl_dense_input_gradient(struct opencl *o, const struct compute_op *op)
 {
+    if (op->rows <= FEW)
+        return run_few(o, op, CL_KERNEL_few_input_gradient, compute_stride(op->inputs), LANES);
     const struct product p = {.items = op->rows,
                               .width = op->inputs,
                               .terms = op->outputs,
