@@ -33,7 +33,8 @@ struct cli_options {
     struct option_list set, sweep, metric, from_csv;
     const char *seeds, *out_dir, *files, *devices, *plot, *output, *model_version, *idempotency_key;
     const char *status, *experiment, *dataset, *label, *run, *role, *name, *device;
-    int64_t threads, seed, limit, since_round, expires_days, max_uses;
+    const char *policy;
+    int64_t capacity, threads, seed, limit, since_round, expires_days, max_uses;
     double timeout_s;
     bool watch, all;
 };

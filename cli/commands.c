@@ -132,6 +132,16 @@ const struct command commands[] = {
               "write metrics.csv, model.safetensors and run.json there; of several runs in a folder "
               "for each, with tables and plots over all; the same command again goes on",
               .env = NULL)}},
+    {COMMAND("lanes", "simulate", "TRACE", 1, 1, cmd_lanes_simulate,
+             "jobs that share a device, under a policy, on a virtual clock"),
+     .takes_csv = true,
+     .options = {OPT("policy", OPTION_STRING, policy, "POLICY",
+                     "auto, srtf, las, fair, pack, fifo, priority, salus-fifo, salus-srtf or salus-fair; or "
+                     "all, to compare them (default: auto)",
+                     .env = NULL),
+                 OPT("capacity", OPTION_INT, capacity, "BYTES",
+                     "memory of the one device (default: what the trace says, else 14000000000)", .min = 1,
+                     .max = 1e15)}},
     {COMMAND("data", "stats", "SPEC|DATA", 1, 1, cmd_data_stats,
              "how the data of a run spec, or of a data object, lie on their devices"),
      .options = {OPT_SET, OPT_SEED,

@@ -29,6 +29,7 @@ enum err cmd_data_partition(struct cli *cli) MUST_CHECK;
 enum err cmd_data_stats(struct cli *cli) MUST_CHECK;
 enum err cmd_data_vocabulary(struct cli *cli) MUST_CHECK;
 enum err cmd_simulate(struct cli *cli) MUST_CHECK;
+enum err cmd_lanes_simulate(struct cli *cli) MUST_CHECK;
 enum err cmd_doctor(struct cli *cli) MUST_CHECK;
 
 #endif

@@ -17,6 +17,7 @@ libfedlane_cli_a_SOURCES = \
 	cli/data/stats.c \
 	cli/data/vocabulary.c \
 	cli/doctor.c \
+	cli/lanes/simulate.c \
 	cli/members.c \
 	cli/metrics.c \
 	cli/model.c \
@@ -64,7 +65,7 @@ libfedlane_cli_a_SOURCES = \
 	cli/watch/watched.c cli/watch/watched.h
 
 bin_fedlane_SOURCES = cli/main.c
-CLI_LIBS = libfedlane-cli.a libfedlane-worker.a libfedlane-trainer.a $(CORE_LIBS) $(DATA_LIBS) $(HTTP_LIBS) $(NN_LIBS)
+CLI_LIBS = libfedlane-cli.a $(LANES_LIBS) libfedlane-worker.a libfedlane-trainer.a $(CORE_LIBS) $(DATA_LIBS) $(HTTP_LIBS) $(NN_LIBS)
 bin_fedlane_LDADD = $(CLI_LIBS)
 
 EXTRA_DIST += \

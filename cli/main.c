@@ -9,6 +9,7 @@ int main(int argc, char **argv)
 {
     struct cli cli = {.options = {.server = "http://127.0.0.1:8080",
                                   .format = "table",
+                                  .policy = "auto",
                                   .model_version = "latest",
                                   .since_round = -1,
                                   .seed = -1},

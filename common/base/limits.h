@@ -62,5 +62,8 @@
 #define DEFAULT_MAX_REQUEST      (64 * MIB) /* a larger update goes in pieces */
 #define UPLOAD_PIECE             (16 * MIB) /* bytes of a piece */
 #define LIMIT_BLOB_BYTES         ((int64_t)32 * 1024 * 1024 * 1024) /* one blob */
+#define LIMIT_LANES_JOBS         4096                 /* jobs of one scheduler of a device, at once */
+#define LIMIT_LANES_TRACE_JOBS   100000               /* jobs of a trace that is run again */
+#define LIMIT_LANES_TRACE_STEPS  ((int64_t)100000000) /* steps of all of them */
 
 #endif

@@ -1,0 +1,143 @@
+/* Who gets memory. In the policy's order, those that fit; but each job that is overtaken by one that came
+ * later counts that, and at the limit nobody who came later gets memory of a device that it fits on, until it
+ * has some: the device drains, and in the end it fits. So every job gets memory, and none is overtaken more
+ * often than the limit says. */
+#include "lanes/core/steps.h"
+
+bool lanes_could_hold(const struct scheduler *s, int device, const struct lanes_job *job)
+{
+    return job->persistent <= s->devices[device].wanted_capacity &&
+           job->ephemeral <= s->devices[device].wanted_capacity - job->persistent;
+}
+
+void lanes_merge(struct scheduler *s, int device, int from, int into)
+{
+    memory_merge(&s->devices[device].memory, from, into);
+    for (size_t i = 0; i < s->num_present; i++) {
+        struct lanes_job *job = s->present[i];
+        if (job->state == LANES_WAITING || job->device != device || job->lane != from)
+            continue;
+        job->lane = into;
+        lanes_decide(s, LANES_MOVE, job);
+    }
+}
+
+/* -- overtaking
+ * ---------------------------------------------------------------------------------------------- */
+
+/* The first to arrive of those at the limit that the device could hold; who came later may not enter there.
+ */
+static lanes_job_id barrier(const struct scheduler *s, int device)
+{
+    for (size_t i = 0; i < s->num_present && !s->rules.unbounded_overtaking; i++) {
+        const struct lanes_job *job = s->present[i];
+        if (job->state == LANES_WAITING && job->overtaken >= s->config.overtake_limit &&
+            lanes_could_hold(s, device, job))
+            return job->id;
+    }
+    return UINT64_MAX;
+}
+
+static void find_barriers(const struct scheduler *s, lanes_job_id barriers[LANES_MAX_DEVICES])
+{
+    for (size_t d = 0; d < s->config.num_devices; d++)
+        barriers[d] = barrier(s, (int)d);
+}
+
+static void count_overtaken(struct scheduler *s, const struct lanes_job *entered)
+{
+    for (size_t i = 0; i < s->num_present && s->present[i]->id < entered->id; i++) {
+        if (s->present[i]->state != LANES_WAITING)
+            continue;
+        s->present[i]->overtaken++;
+        s->overtakes++;
+    }
+}
+
+/* -- entering
+ * ------------------------------------------------------------------------------------------------ */
+
+static void take(struct scheduler *s, struct lanes_job *job, int device, struct fit fit)
+{
+    struct device_memory *m = &s->devices[device].memory;
+    if (s->policy->on_enter)
+        s->policy->on_enter(s, job);
+    job->lane = memory_enter(m, &s->rules, fit, job->persistent, job->ephemeral);
+    job->device = device;
+    job->state = LANES_RESIDENT;
+    lanes_decide(s, LANES_ENTER, job);
+    count_overtaken(s, job);
+}
+
+/* Merges lanes only where that helps. */
+static bool enter_by_merging(struct scheduler *s, struct lanes_job *job, int device)
+{
+    struct lanes_device *d = &s->devices[device];
+    struct device_memory trial = d->memory;
+    struct fit fit = {FIT_NONE, -1};
+    int from, into, merges = 0;
+    while (fit.kind == FIT_NONE && memory_mergeable(&trial, (size_t)d->concurrent, &from, &into)) {
+        memory_merge(&trial, from, into);
+        merges++;
+        fit = memory_fit(&trial, &s->rules, job->persistent, job->ephemeral);
+    }
+    if (fit.kind == FIT_NONE)
+        return false;
+    for (; merges > 0 && memory_mergeable(&d->memory, (size_t)d->concurrent, &from, &into); merges--)
+        lanes_merge(s, device, from, into);
+    take(s, job, device, fit);
+    return true;
+}
+
+static size_t num_resident(const struct scheduler *s, int device)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->num_present; i++)
+        n += s->present[i]->device == device;
+    return n;
+}
+
+/* On the device with the fewest jobs, of those where it fits without merging, or else with it. */
+static bool enter(struct scheduler *s, struct lanes_job *job, const lanes_job_id barriers[LANES_MAX_DEVICES])
+{
+    struct fit fit = {FIT_NONE, -1};
+    size_t fewest = 0;
+    int device = -1;
+    for (int d = 0; d < (int)s->config.num_devices; d++) {
+        if (!s->devices[d].is_there || job->id > barriers[d])
+            continue;
+        struct fit here = memory_fit(&s->devices[d].memory, &s->rules, job->persistent, job->ephemeral);
+        if (here.kind == FIT_NONE || (device >= 0 && num_resident(s, d) >= fewest))
+            continue;
+        fit = here;
+        device = d;
+        fewest = num_resident(s, d);
+    }
+    if (device >= 0) {
+        take(s, job, device, fit);
+        return true;
+    }
+    for (int d = 0; d < (int)s->config.num_devices && !s->rules.never_merge; d++)
+        if (s->devices[d].is_there && job->id <= barriers[d] && enter_by_merging(s, job, d))
+            return true;
+    return false;
+}
+
+void lanes_enter_waiting(struct scheduler *s)
+{
+    lanes_job_id barriers[LANES_MAX_DEVICES];
+    size_t n = 0;
+    for (size_t i = 0; i < s->num_present; i++)
+        if (s->present[i]->state == LANES_WAITING)
+            s->scratch[n++] = s->present[i];
+    if (n == 0)
+        return;
+    lanes_sort_scratch(s, n, lanes_enters_before);
+    find_barriers(s, barriers);
+    for (size_t i = 0; i < n; i++) {
+        if (enter(s, s->scratch[i], barriers))
+            find_barriers(s, barriers);
+        else if (s->rules.in_order)
+            return;
+    }
+}
