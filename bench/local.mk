@@ -14,3 +14,7 @@ bench_bench_load_LDADD = $(LOAD_LIBS)
 noinst_PROGRAMS += bench/bench_plain
 bench_bench_plain_SOURCES = bench/bench_plain.c
 bench_bench_plain_LDADD = $(HTTPD_LIBS)
+
+noinst_PROGRAMS += bench/bench_lanes
+bench_bench_lanes_SOURCES = bench/bench_lanes.c
+bench_bench_lanes_LDADD = $(LANES_LIBS)

@@ -13,6 +13,7 @@ include tests/unit/httpd/local.mk
 include tests/unit/core/local.mk
 include tests/compute/local.mk
 include tests/unit/nn/local.mk
+include tests/unit/lanes/local.mk
 include tests/torch/local.mk
 include tests/unit/worker/trainer.mk
 include tests/unit/worker_agent/local.mk

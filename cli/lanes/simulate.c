@@ -53,6 +53,23 @@ static json_t *result_json(const struct lanes_policy *policy, const struct virtu
                      (json_int_t)s->num_refused, "reason", *reason ? reason : NULL);
 }
 
+static enum err nothing_fits(struct simulation *m, const struct lanes_policy *policy)
+{
+    int64_t least = INT64_MAX, most = 0;
+    for (size_t i = 0; i < m->trace.num_jobs; i++) {
+        int64_t bytes = m->trace.jobs[i].persistent_bytes + m->trace.jobs[i].ephemeral_bytes;
+        least = bytes < least ? bytes : least;
+    }
+    for (size_t d = 0; d < m->trace.num_devices; d++)
+        most = m->trace.capacity_bytes[d] > most ? m->trace.capacity_bytes[d] : most;
+    return fault_set(
+        &m->cli->fault, ERR_USAGE, NULL,
+        "%s: no job fits under %s: the smallest needs %lld bytes%s, the largest device has %lld; "
+        "give --capacity",
+        m->cli->words[0], policy->name, (long long)least,
+        policy->rules.pad_ephemeral_percent ? " and padding" : "", (long long)most);
+}
+
 static enum err run(struct simulation *m, const struct lanes_policy *policy)
 {
     const struct lanes_trace *t = &m->trace;
@@ -68,6 +85,10 @@ static enum err run(struct simulation *m, const struct lanes_policy *policy)
         return e;
     virtual_run(v, policy, t->jobs, t->num_jobs);
     struct virtual_summary summary = virtual_summarise(v);
+    if (summary.num_refused == summary.num_jobs) {
+        virtual_free(v);
+        return nothing_fits(m, policy);
+    }
     json_t *result = result_json(policy, &summary, scheduler_reason(virtual_scheduler(v)));
     if (json_array_append_new(m->results, result) != 0)
         e = ERR_NO_MEMORY;

@@ -78,7 +78,7 @@ static int measured_lanes(const struct scheduler *s, int device)
     return n;
 }
 
-void concurrency_settled(struct scheduler *s, int device)
+bool concurrency_settled(struct scheduler *s, int device)
 {
     struct lanes_device *d = &s->devices[device];
     if (d->concurrent > 1 && d->num_running < (size_t)d->concurrent)
@@ -86,8 +86,9 @@ void concurrency_settled(struct scheduler *s, int device)
     bool may_try = d->concurrent < s->config.max_concurrent && d->until_trial == 0 &&
                    d->num_running == (size_t)d->concurrent;
     if (!may_try || measured_lanes(s, device) <= d->concurrent)
-        return;
+        return false;
     d->concurrent++;
     begin_window(d, s->now_ns);
     d->until_trial = CONCURRENCY_WINDOW;
+    return true;
 }

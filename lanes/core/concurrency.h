@@ -16,7 +16,7 @@ void concurrency_reset(struct lanes_device *d);
 void concurrency_begin(struct scheduler *s, struct lanes_job *job);
 /* It is over; before it counts as no longer running. */
 void concurrency_done(struct scheduler *s, struct lanes_job *job, int64_t duration_ns);
-/* All that can run does. */
-void concurrency_settled(struct scheduler *s, int device);
+/* All that can run does. True: one more may from now on. */
+bool concurrency_settled(struct scheduler *s, int device);
 
 #endif

@@ -47,7 +47,8 @@ static void find_barriers(const struct scheduler *s, lanes_job_id barriers[LANES
 static void count_overtaken(struct scheduler *s, const struct lanes_job *entered)
 {
     for (size_t i = 0; i < s->num_present && s->present[i]->id < entered->id; i++) {
-        if (s->present[i]->state != LANES_WAITING)
+        /* What goes to a device that could never hold it is nothing that it loses. */
+        if (s->present[i]->state != LANES_WAITING || !lanes_could_hold(s, entered->device, s->present[i]))
             continue;
         s->present[i]->overtaken++;
         s->overtakes++;
@@ -125,7 +126,7 @@ static bool enter(struct scheduler *s, struct lanes_job *job, const lanes_job_id
 
 void lanes_enter_waiting(struct scheduler *s)
 {
-    lanes_job_id barriers[LANES_MAX_DEVICES];
+    lanes_job_id barriers[LANES_MAX_DEVICES] = {0};
     size_t n = 0;
     for (size_t i = 0; i < s->num_present; i++)
         if (s->present[i]->state == LANES_WAITING)

@@ -19,6 +19,7 @@ struct lanes_job {
     int64_t steps_done, kept_steps; /* kept: what the checkpoint has */
     int64_t attained_ns;            /* service that it got */
     int64_t step_ns;                /* of its last iterations, smoothed; 0 before the first */
+    int64_t passed_ns;              /* that jobs which came later had since this one came; kept by `srtf` */
     int64_t virtual_ns;             /* start tag of its next iteration under `fair` */
     int64_t last_run;               /* the count of all iterations when its last one began */
     bool is_alone;                  /* no other iteration ran on the device since this one began */

@@ -25,6 +25,15 @@ static void run(struct scheduler *s, struct lanes_job *job)
     lanes_decide(s, LANES_RUN, job);
 }
 
+/* As many as may run at once. */
+static void run_all(struct scheduler *s, int device)
+{
+    const struct lanes_device *d = &s->devices[device];
+    struct lanes_job *job;
+    while (d->is_there && d->num_running < (size_t)d->concurrent && (job = pick(s, device)))
+        run(s, job);
+}
+
 /* Lanes can be merged only between iterations: there is a new chance at each. */
 static bool may_enter(const struct scheduler *s)
 {
@@ -40,11 +49,9 @@ void lanes_settle(struct scheduler *s)
         lanes_enter_waiting(s);
     s->memory_changed = false;
     for (int d = 0; d < (int)s->config.num_devices; d++) {
-        struct lanes_job *job;
-        while (s->devices[d].is_there && s->devices[d].num_running < (size_t)s->devices[d].concurrent &&
-               (job = pick(s, d)))
-            run(s, job);
-        concurrency_settled(s, d);
+        do
+            run_all(s, d);
+        while (concurrency_settled(s, d));
         memory_check(&s->devices[d].memory);
     }
 }

@@ -107,12 +107,12 @@ void scheduler_reset(struct scheduler *s, const struct lanes_policy *policy);
 enum err scheduler_submit(struct scheduler *s, int64_t now_ns, const struct lanes_request *request,
                           lanes_job_id *out_job, struct fault *fault) MUST_CHECK;
 /* The iteration that LANES_RUN began is over. is_last: the job has done all that it was to do. */
-void scheduler_iteration_done(struct scheduler *s, int64_t now_ns, lanes_job_id job, int64_t duration_ns,
+void scheduler_iteration_done(struct scheduler *s, int64_t now_ns, lanes_job_id id, int64_t duration_ns,
                               bool is_last);
 /* The job's state is safe on the host as it was after so many steps; from there it goes on after a loss. */
-void scheduler_checkpointed(struct scheduler *s, lanes_job_id job, int64_t steps_done);
+void scheduler_checkpointed(struct scheduler *s, lanes_job_id id, int64_t steps_done);
 /* Ends the job, if it runs then after its iteration. An id that is gone is no mistake. */
-void scheduler_cancel(struct scheduler *s, int64_t now_ns, lanes_job_id job);
+void scheduler_cancel(struct scheduler *s, int64_t now_ns, lanes_job_id id);
 /* As scheduler_cancel, for every job of this client. */
 void scheduler_client_died(struct scheduler *s, int64_t now_ns, uint64_t client);
 /* The device's executor is gone, and with it the device's memory. Its jobs wait again, and go on
@@ -156,7 +156,7 @@ size_t scheduler_num_jobs(const struct scheduler *s);
 /* The i-th job that is there, in the order of arrival. */
 struct lanes_job_view scheduler_job_at(const struct scheduler *s, size_t i);
 /* False where there is no such job (any more). */
-bool scheduler_job(const struct scheduler *s, lanes_job_id job, struct lanes_job_view *out);
+bool scheduler_job(const struct scheduler *s, lanes_job_id id, struct lanes_job_view *out);
 struct lanes_device_view scheduler_device(const struct scheduler *s, int device);
 /* Jobs that came later and got memory sooner, over all waiting ones, since the start. */
 int64_t scheduler_overtakes(const struct scheduler *s);

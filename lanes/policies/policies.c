@@ -8,23 +8,18 @@ const struct lanes_policy *const lanes_policies[] = {
 };
 const size_t num_lanes_policies = sizeof lanes_policies / sizeof *lanes_policies;
 
-const struct lanes_policy *lanes_policy_find(const char *name)
-{
-    for (size_t i = 0; i < num_lanes_policies; i++)
-        if (str_eq(lanes_policies[i]->name, name))
-            return lanes_policies[i];
-    return NULL;
-}
-
 enum err lanes_policy_named(const char *name, const struct lanes_policy **out, struct fault *fault)
 {
     char names[256] = "";
     size_t len = 0;
-    *out = lanes_policy_find(name);
-    if (*out)
-        return ERR_OK;
-    for (size_t i = 0; i < num_lanes_policies && len < sizeof names; i++)
-        len += (size_t)snprintf(names + len, sizeof names - len, "%s%s", len ? ", " : "",
-                                lanes_policies[i]->name);
+    *out = NULL;
+    for (size_t i = 0; i < num_lanes_policies && len < sizeof names; i++) {
+        const struct lanes_policy *policy = lanes_policies[i];
+        if (str_eq(policy->name, name)) {
+            *out = policy;
+            return ERR_OK;
+        }
+        len += (size_t)snprintf(names + len, sizeof names - len, "%s%s", len ? ", " : "", policy->name);
+    }
     return fault_set(fault, ERR_USAGE, "policy", "there is no policy \"%.40s\"; there are: %s", name, names);
 }

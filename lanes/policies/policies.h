@@ -13,9 +13,7 @@ extern const struct lanes_policy policy_salus_fifo, policy_salus_srtf, policy_sa
 
 extern const struct lanes_policy *const lanes_policies[];
 extern const size_t num_lanes_policies;
-/* NULL where there is none of this name. */
-const struct lanes_policy *lanes_policy_find(const char *name);
-/* ERR_USAGE with the names that there are. */
+/* The one of this name. ERR_USAGE with the names that there are. */
 enum err lanes_policy_named(const char *name, const struct lanes_policy **out,
                             struct fault *fault) MUST_CHECK;
 

@@ -152,15 +152,15 @@ enum err lanes_trace_parse_job(const char *line, size_t len, struct arena *arena
     return e;
 }
 
-enum err lanes_trace_write_job(struct buf *out, const struct lanes_trace_job *t)
+enum err lanes_trace_write_job(struct buf *out, const struct lanes_trace_job *job)
 {
-    const struct virtual_job *j = &t->job;
-    return put(out,
-               json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:i}", "type",
-                         "job", "name", t->name, "tenant", t->tenant, "arrival_ns", (json_int_t)j->arrival_ns,
-                         "start_ns", (json_int_t)t->start_ns, "end_ns", (json_int_t)t->end_ns, "outcome",
-                         outcomes[t->outcome], "steps", (json_int_t)j->steps, "told_steps",
-                         (json_int_t)j->told_steps, "step_ns", (json_int_t)j->step_ns, "persistent_bytes",
-                         (json_int_t)j->persistent_bytes, "ephemeral_bytes", (json_int_t)j->ephemeral_bytes,
-                         "priority", j->priority, "weight", j->weight));
+    const struct virtual_job *j = &job->job;
+    return put(out, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:i}",
+                              "type", "job", "name", job->name, "tenant", job->tenant, "arrival_ns",
+                              (json_int_t)j->arrival_ns, "start_ns", (json_int_t)job->start_ns, "end_ns",
+                              (json_int_t)job->end_ns, "outcome", outcomes[job->outcome], "steps",
+                              (json_int_t)j->steps, "told_steps", (json_int_t)j->told_steps, "step_ns",
+                              (json_int_t)j->step_ns, "persistent_bytes", (json_int_t)j->persistent_bytes,
+                              "ephemeral_bytes", (json_int_t)j->ephemeral_bytes, "priority", j->priority,
+                              "weight", j->weight));
 }

@@ -58,7 +58,8 @@ struct virtual_summary summarise(const struct virtual_job *rows, const struct vi
         return s;
     qsort(scratch->completions, ran, sizeof *scratch->completions, smaller_first);
     s.average_completion_s = sum / (double)ran / NS_PER_S;
-    s.p95_completion_s = (double)scratch->completions[(ran * 95 + 99) / 100 - 1] / NS_PER_S;
+    size_t p95 = (ran * 95 + 99) / 100 - 1;
+    s.p95_completion_s = (double)scratch->completions[p95] / NS_PER_S;
     s.makespan_s = (double)(last - first) / NS_PER_S;
     return s;
 }

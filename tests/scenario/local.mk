@@ -23,6 +23,7 @@ scenario_tests = \
 	tests/scenario/test_false_claims.py \
 	tests/scenario/test_malformed_http.py \
 	tests/scenario/test_bad_input.py \
+	tests/scenario/test_lanes.py \
 	tests/scenario/test_limits.py \
 	tests/scenario/test_numpy.py \
 	tests/scenario/test_opencl.py \
