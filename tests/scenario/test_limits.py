@@ -84,9 +84,9 @@ ELSEWHERE = {
     "LIMIT_TOPICS": ("tests/store/test_writes.c", "a_commit_has_so_much_to_tell"),
     "DEFAULT_MAX_REQUEST": ("tests/unit/worker_agent/test_agent.c", "a_large_update_goes_in_pieces_until_there_is_a_receipt"),
     "LIMIT_BLOB_BYTES": ("tests/store/test_blobs.c", "a_blob_that_is_too_large_is_refused"),
-    "LIMIT_LANES_JOBS": ("tests/unit/lanes/test_scheduler.c", "bad_configurations"),
-    "LIMIT_LANES_TRACE_JOBS": ("tests/unit/lanes/test_trace.c", "so_many_jobs"),
-    "LIMIT_LANES_TRACE_STEPS": ("tests/unit/lanes/test_trace.c", "bad_csv"),
+    "LIMIT_LANES_JOBS": ("tests/unit/lanes/test_scheduler.c", "test_bad_configurations"),
+    "LIMIT_LANES_TRACE_JOBS": ("tests/unit/lanes/test_trace.c", "test_so_many_jobs"),
+    "LIMIT_LANES_TRACE_STEPS": ("tests/unit/lanes/test_trace.c", "test_bad_csv"),
 }
 JSON = {"Content-Type": "application/json"}
 ASKED = set()  # limits that a case of this file went beyond

@@ -20,7 +20,7 @@
 #define LAB_IS_SLOW 0
 #endif
 #define LAB_EVENTS (LAB_IS_SLOW ? 20000 : 100000)
-#define LAB_SEEDS  (LAB_IS_SLOW ? 2 : 6)
+#define LAB_SEEDS  (LAB_IS_SLOW ? 1 : 6)
 
 #define LAB_ROWS 12000
 #define SECOND   ((int64_t)1000000000)
