@@ -4,9 +4,12 @@ torch side is built from the model's JSON by examples/fedlane_torch.py and order
 from torch_side import fedlane_torch, harness, local_job, numpy, torch
 
 SEED, ROUND, TEST_ROWS = 5, 3, 7
-# Of each tensor: relative to the gradient, and to the way that the weights went. PyTorch's own float32 is 7e-4 from float64
-# after 100 steps of the CNN.
-GRADIENT, WEIGHTS, CNN_WEIGHTS = 1e-5, 1e-4, 5e-3
+# Of each tensor: of the gradient relative to it, of the weights relative to them and to the way that they went.
+GRADIENT = 1e-5
+WEIGHTS, WAY = 1e-4, 1e-4
+# A pixel that is the largest of its window for one of them only, or above 0, takes the way of the CNN elsewhere, in PyTorch's
+# own float32 as well (7e-4 from float64). The larger the steps, the more so: here 0.003, which leaves a tenth of the bar.
+CNN_WEIGHTS, CNN_WAY = 5e-3, 5e-2
 
 
 def dense(units):
@@ -176,27 +179,29 @@ def errors(ours, theirs, start=None):
     return max((float((ours[n] - t).norm() / (t - start[n] if start else t).norm()), n) for n, t in theirs.items())
 
 
-def compare(lab, name, backends, rows=25, batch_size=10, steps=100, mu=0.0, learning_rate=0.01, most=WEIGHTS, trains=True):
+def compare(lab, name, backends, rows=25, batch_size=10, steps=100, mu=0.0, learning_rate=0.01, most=WEIGHTS, way=WAY, trains=True):
     case = Case(lab, name, rows, batch_size, steps, mu, learning_rate)
     facts, gradient, weights = case.theirs()
     for backend in backends:
         our_facts, our_gradient, our_weights = case.ours(backend)
-        of_gradient, of_steps = errors(our_gradient, gradient), errors(our_weights, weights, case.start)
-        line = "%s, mu %g, %s: gradient %.1e (%s), %d steps %.1e (%s)" % (name, mu, backend, *of_gradient, steps, *of_steps)
+        of_gradient, of_weights = errors(our_gradient, gradient), errors(our_weights, weights)
+        of_way = errors(our_weights, weights, case.start)
+        line = "%s, mu %g, %s: gradient %.1e (%s), %d steps %.1e (%s), of the way %.1e (%s)" % (
+            name, mu, backend, *of_gradient, steps, *of_weights, *of_way)
         print("    " + line)
         assert of_gradient[0] <= GRADIENT, line
         assert our_facts["test_correct"] == facts["test_correct"], (line, our_facts, facts)
         limits = {"train_loss": GRADIENT, "test_loss": GRADIENT, **({"last_loss": most} if trains else {})}
         for key, limit in limits.items():
             assert abs(our_facts[key] / facts[key] - 1) <= limit, (line, key, our_facts, facts)
-        assert of_steps[0] <= most or not trains, line
+        assert (of_weights[0] <= most and of_way[0] <= way) or not trains, line
 
 
 def test_the_presets(lab):
     """A hundred steps each on the fast backend."""
     compare(lab, "softmax", ["openblas"], mu=1.0)
     compare(lab, "mlp", ["openblas"], mu=1.0)
-    compare(lab, "cnn", ["openblas"], mu=1.0, most=CNN_WEIGHTS)
+    compare(lab, "cnn", ["openblas"], mu=1.0, learning_rate=0.003, most=CNN_WEIGHTS, way=CNN_WAY)
     compare(lab, "char_lstm", ["openblas"], mu=0.001, learning_rate=0.8, batch_size=4)
     compare(lab, "sent_lstm", ["openblas"], mu=0.01, learning_rate=0.3, batch_size=3)
 
