@@ -3,7 +3,10 @@
  * microseconds for one SGD step of model M (0, 1, ..., as below) with a batch of B on one thread. "step" is
  * the whole local step through the trainer: gather, forward, backward, proximal update. "cblas" are the bare
  * matrix products of such a step by cblas_sgemm. The first line that it writes names what computes. The data
- * of the LSTMs are files in the current directory, which bench/local writes. */
+ * of the LSTMs are files in the current directory, which bench/local writes.
+ *
+ * With a number N of threads as argument, one device has N cores, and times are what a clock on the wall
+ * shows. */
 #include <cblas.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +15,7 @@
 #include "common/base/log.h"
 #include "common/base/rng.h"
 #include "common/compute/compute.h"
+#include "common/compute/team.h"
 #include "common/data/dataset.h"
 #include "worker/trainer.h"
 
@@ -208,21 +212,22 @@ static void release_bed(struct bed *b)
     arch_free(b->arch);
 }
 
-/* Processor time: what other programs take does not count. */
-static int64_t thread_ns(void)
+/* Processor time, in which what other programs take does not count; with several threads there is none of a
+ * step. */
+static int64_t now_ns(void)
 {
     struct timespec t;
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t))
+    if (clock_gettime(team_lanes() > 1 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t))
         bug("no clock of this thread");
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static double time_products(const struct bed *b, int batch)
 {
-    int64_t start = thread_ns();
+    int64_t start = now_ns();
     for (int i = 0; i < b->shape->steps; i++)
         multiply_all(b->shape->products, batch, b->arrays);
-    return (double)(thread_ns() - start) / 1000 / b->shape->steps;
+    return (double)(now_ns() - start) / 1000 / b->shape->steps;
 }
 
 static double time_steps(struct bed *b, int batch)
@@ -237,10 +242,10 @@ static double time_steps(struct bed *b, int batch)
     bool is_done = false;
     if (trainer_local.begin(b->trainer, &job, b->w, &fault))
         die(&fault);
-    int64_t start = thread_ns();
+    int64_t start = now_ns();
     if (trainer_local.step(b->trainer, b->shape->steps, &is_done) || !is_done)
         bug("a job that does not end");
-    double us = (double)(thread_ns() - start) / 1000 / b->shape->steps;
+    double us = (double)(now_ns() - start) / 1000 / b->shape->steps;
     trainer_local.end(b->trainer);
     return us;
 }
@@ -256,12 +261,16 @@ static int name_what_computes(void)
     return n;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     enum { NUM_SHAPES = sizeof shapes / sizeof *shapes };
     static struct bed beds[NUM_SHAPES];
     char line[32];
+    struct fault fault = FAULT_NONE;
+    const long threads = argc > 1 ? strtol(argv[1], NULL, 10) : 1;
     log_init(LOG_WARNING, LOG_TEXT);
+    if (threads > 1 && team_start((size_t)threads, &fault))
+        die(&fault);
     (void)name_what_computes();
     (void)fflush(stdout);
     while (fgets(line, sizeof line, stdin)) {
@@ -277,5 +286,6 @@ int main(void)
     }
     for (int i = 0; i < NUM_SHAPES; i++)
         release_bed(&beds[i]);
+    team_stop();
     return 0;
 }

@@ -9,6 +9,7 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/compute/compute.h"
+#include "common/compute/team.h"
 #include "common/json/json_spec.h"
 #include "worker/agent.h"
 #include "worker/device_list.h"
@@ -47,8 +48,10 @@ static const struct option_row rows[] = {
         "which devices of the data this worker is, like 0-9,12 (default: all)", .env = NULL),
     ROW("state-dir", OPTION_STRING, state_dir, "DIR",
         "where the worker keeps who it is and what is not sent yet", .env = NULL),
-    ROW("threads", OPTION_INT, threads, "N", "devices trained at the same time (default: 1)", .min = 1,
-        .max = 1024),
+    ROW("threads", OPTION_INT, threads, "N",
+        "cores to train on: as many devices at the same time; where there are fewer, all work at their large "
+        "operations (default: 1)",
+        .min = 1, .max = 1024),
     ROW("device", OPTION_STRING, device, "NAME",
         "what trains: cpu, opencl (a GPU, if there is one), opencl:N as `fedlane doctor` lists them, or auto "
         "(a GPU "
@@ -186,6 +189,8 @@ static enum err make_parts(const struct options *o, struct parts *p, struct faul
     if (!e)
         e = load_data(o->data, &p->data, fault);
     if (!e)
+        e = team_start((size_t)o->threads, fault);
+    if (!e)
         e = device_list_choose(o->devices, p->data, o->data, &p->ordinals, &p->num_ordinals, fault);
     if (e)
         return e;
@@ -239,6 +244,7 @@ static enum err work(const struct options *o, struct fault *fault)
     (void)signal(SIGTERM, SIG_DFL);
     (void)signal(SIGINT, SIG_DFL);
     agent_free(p.agent);
+    team_stop();
     state_dir_close(&p.state);
     free(p.ordinals);
     dataset_free(p.data);

@@ -7,6 +7,7 @@
 #include <time.h>
 #include "common/base/clock.h"
 #include "common/base/str.h"
+#include "common/compute/team.h"
 #include "worker/fair_share.h"
 #include "worker/job_run.h"
 
@@ -105,6 +106,7 @@ static void on_wait(void *ctx, int64_t ns)
 {
     struct running *r = ctx;
     int64_t until = mono_ns() + ns;
+    team_leave();
     (void)pthread_mutex_lock(&r->pool->lock);
     if (until > r->job->stop_ns)
         until = r->job->stop_ns;
@@ -113,6 +115,7 @@ static void on_wait(void *ctx, int64_t ns)
     while (result != ETIMEDOUT && !r->pool->is_stopping && order_now(r->job, mono_ns()) == ORDER_GO_ON)
         result = pthread_cond_timedwait(&r->pool->changed, &r->pool->lock, &at);
     (void)pthread_mutex_unlock(&r->pool->lock);
+    team_enter();
 }
 
 /* -- threads --------------------------------------------------------------------------------------------- */
@@ -193,7 +196,9 @@ static void run_job(struct worker_thread *t, struct job *job)
                                          .begun = on_begun,
                                          .slowdown = p->config.slowdown,
                                          .wait = on_wait};
+    team_enter();
     job_run(job, t->runner, &control, p->config.outbox);
+    team_leave();
     (void)pthread_mutex_lock(&p->lock);
     t->job = NULL;
     learn_rate(p, job);

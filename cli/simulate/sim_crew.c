@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/compute/team.h"
 
 /* A result's metadata: some thirty short texts. */
 #define METADATA_MAX (64 * KIB)
@@ -79,8 +80,12 @@ static void *thread_main(void *ctx)
     struct sim_crew *crew = self->crew;
     (void)pthread_mutex_lock(&crew->lock);
     while (!crew->is_stopping) {
-        while (crew->next < crew->num_jobs)
-            work_one(crew, self->runner);
+        if (crew->next < crew->num_jobs) {
+            team_enter();
+            while (crew->next < crew->num_jobs)
+                work_one(crew, self->runner);
+            team_leave();
+        }
         (void)pthread_cond_wait(&crew->work_came, &crew->lock);
     }
     (void)pthread_mutex_unlock(&crew->lock);
@@ -141,13 +146,16 @@ enum err sim_crew_begin(struct sim_crew *crew, struct sim_job *jobs, size_t num_
     return e;
 }
 
-/* With the lock held: one job, or a wait until one ends. */
+/* With the lock held: one job, or a wait until one ends, which leaves a core to those that run. */
 static void help(struct sim_crew *crew)
 {
-    if (crew->next < crew->num_jobs)
+    if (crew->next < crew->num_jobs) {
         work_one(crew, crew->threads[0].runner);
-    else
-        (void)pthread_cond_wait(&crew->work_ended, &crew->lock);
+        return;
+    }
+    team_leave();
+    (void)pthread_cond_wait(&crew->work_ended, &crew->lock);
+    team_enter();
 }
 
 void sim_crew_wait(struct sim_crew *crew, const struct sim_job *job)
@@ -189,6 +197,7 @@ enum err sim_crew_new(const struct dataset *data, int threads, struct sim_crew *
     if (pthread_mutex_init(&crew->lock, NULL) != 0 || pthread_cond_init(&crew->work_came, NULL) != 0 ||
         pthread_cond_init(&crew->work_ended, NULL) != 0)
         bug("a mutex or a condition variable could not be made");
+    team_enter(); /* the caller's thread, until it waits or frees the crew */
     crew->num_threads = threads;
     crew->threads = calloc((size_t)threads, sizeof *crew->threads);
     enum err e = crew->threads ? start_threads(crew, data) : ERR_NO_MEMORY;
@@ -216,6 +225,7 @@ void sim_crew_free(struct sim_crew *crew)
     (void)pthread_cond_destroy(&crew->work_ended);
     (void)pthread_cond_destroy(&crew->work_came);
     (void)pthread_mutex_destroy(&crew->lock);
+    team_leave();
     free(crew->queue);
     free(crew->threads);
     free(crew);

@@ -1,4 +1,6 @@
-/* The threads of a simulation. Each has a task runner of its own; the caller's thread is one of them. */
+/* The threads of a simulation. Each has a task runner of its own; the caller's thread is one of them, from
+ * sim_crew_new to sim_crew_free. While they have fewer jobs than cores, the others help
+ * (common/compute/team.h). */
 #ifndef FEDLANE_CLI_SIMULATE_SIM_CREW_H
 #define FEDLANE_CLI_SIMULATE_SIM_CREW_H
 

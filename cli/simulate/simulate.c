@@ -13,6 +13,7 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/compute/compute.h"
+#include "common/compute/team.h"
 
 struct simulation {
     struct cli *cli;
@@ -155,6 +156,8 @@ enum err cmd_simulate(struct cli *cli)
     log_init(LOG_WARNING, LOG_TEXT);
     enum err e = cli->options.device ? compute_choose(cli->options.device, &cli->fault) : ERR_OK;
     if (!e)
+        e = team_start((size_t)threads, &cli->fault);
+    if (!e)
         e = spec_file_load(cli->words[0], &cli->options.set, &spec, &cli->fault);
     if (!e)
         e = sim_settle_vocabulary(spec, &data, &cli->fault);
@@ -170,6 +173,7 @@ enum err cmd_simulate(struct cli *cli)
             e = simulate_one(cli, spec, data, threads);
     }
     dataset_free(data);
+    team_stop();
     json_decref(spec);
     return cli_fail(cli, e, "simulate");
 }

@@ -40,6 +40,7 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/openblas/template_softmax.h \
 	common/compute/openblas/template_step.h \
 	common/compute/openblas/template_winograd.h \
+	common/compute/openblas/tiles.c common/compute/openblas/tiles.h \
 	common/compute/reference/conv.c \
 	common/compute/reference/dense.c \
 	common/compute/reference/image.c \
@@ -49,6 +50,7 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/reference/sigmoid.c \
 	common/compute/reference/softmax.c \
 	common/compute/reference/vector.c \
+	common/compute/team.c common/compute/team.h \
 	common/nn/conv2d.c \
 	common/nn/dense.c \
 	common/nn/dropout.c \

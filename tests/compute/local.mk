@@ -1,6 +1,6 @@
 if HAVE_CHECK
-check_PROGRAMS += tests/bin/test_ops
-TESTS += tests/bin/test_ops
+check_PROGRAMS += tests/bin/test_ops tests/bin/test_tiles
+TESTS += tests/bin/test_ops tests/bin/test_tiles
 
 tests_bin_test_ops_SOURCES = tests/compute/test_ops.c \
 	tests/compute/image_ops.c tests/compute/image_ops.h \
@@ -10,4 +10,9 @@ tests_bin_test_ops_SOURCES = tests/compute/test_ops.c \
 	tests/support/elsewhere.c tests/support/elsewhere.h tests/support/unit.h
 tests_bin_test_ops_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_bin_test_ops_LDADD = $(NN_LIBS) $(CHECK_LIBS)
+
+tests_bin_test_tiles_SOURCES = tests/compute/test_tiles.c \
+	tests/compute/op_check.c tests/compute/op_check.h tests/support/unit.h
+tests_bin_test_tiles_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_bin_test_tiles_LDADD = $(NN_LIBS) $(CHECK_LIBS)
 endif

@@ -1,4 +1,5 @@
 #include "common/compute/openblas/conv.h"
+#include "common/compute/openblas/tiles.h"
 
 #include <string.h>
 
@@ -20,50 +21,57 @@ static bool is_for_winograd(const struct compute_conv *g)
            g->pixel % 16 == 0 && g->pool.out_height * g->pool.out_width >= WINOGRAD_LEAST_TILES;
 }
 
-/* As many tiles as leave room for the other halves of the products in the second-level cache. Returns the
- * floats that it takes. */
-static size_t lay_out_winograd(struct conv_work *w, float *scratch)
+/* As many tiles as leave room for the other halves of the products in the second-level cache. */
+static size_t winograd_tiles(const struct conv_work *w)
 {
     const size_t windows = w->outputs, fit = WINOGRAD_FLOATS / (36 * w->g->pixel),
                  tiles = fit > WINOGRAD_LEAST_TILES ? fit : WINOGRAD_LEAST_TILES;
-    struct conv_winograd *v = &w->winograd;
-    v->tiles = tiles < windows ? tiles : windows;
-    const size_t weights = 36 * w->g->pixel * w->filters, values = 36 * w->g->pixel * v->tiles,
-                 products = 36 * v->tiles * CONV_BLOCK;
-    v->weights = scratch;
-    v->values = scratch ? scratch + weights : NULL;
-    v->products = scratch ? v->values + values : NULL;
-    return weights + values + products;
+    return tiles < windows ? tiles : windows;
 }
 
-/* Sizes only; returns how many floats of scratch they come to, and where each part begins. */
-static size_t lay_out(const struct compute_op *op, struct conv_work *w, float *scratch)
+/* Floats of scratch memory: what all lanes have in common, and what each has of its own. */
+struct conv_scratch {
+    size_t common, lane;
+};
+
+/* Sizes, and where each part of a lane's scratch memory begins. */
+static struct conv_scratch lay_out(const struct compute_op *op, struct conv_work *w, float *scratch,
+                                   size_t lane)
 {
     const struct compute_conv *g = op->conv;
-    size_t pixels = g->out_height * g->out_width, used = 0;
+    const size_t pixels = g->out_height * g->out_width;
     *w = (struct conv_work){.g = g, .run = g->kernel_width * g->pixel, .filters = compute_stride(g->filters)};
     w->run_stride = compute_conv_run(g);
     w->line = (g->out_width ? (g->out_width - 1) * g->stride + g->kernel_width : 0) * g->pixel;
     w->lines = g->out_height ? (g->out_height - 1) * g->stride + g->kernel_height : 0;
     w->outputs = g->pool.size ? g->pool.out_height * g->pool.out_width : pixels;
     w->filter_stride = compute_conv_filter(g);
-    w->image = scratch;
-    used += align16(w->lines * w->line) + SLACK;
-    w->weights = scratch ? scratch + used : NULL;
-    used += w->filters * w->filter_stride;
-    w->bias = scratch ? scratch + used : NULL;
-    used += w->filters;
-    if (op->kind == COMPUTE_CONV_FORWARD && is_for_winograd(g))
-        return used + lay_out_winograd(w, scratch ? scratch + used : NULL);
-    if (op->kind == COMPUTE_CONV_FORWARD) {
-        w->z = scratch ? scratch + used : NULL;
-        return used + (g->pool.size ? pixels * CONV_BLOCK : 0);
+    struct conv_scratch s = {.common = w->filters * (w->filter_stride + 1),
+                             .lane = align16(w->lines * w->line) + SLACK};
+    const size_t image = s.lane, weights = s.common;
+    size_t behind = 0; /* floats of the values, or terms, behind the image */
+    if (op->kind == COMPUTE_CONV_FORWARD && is_for_winograd(g)) {
+        w->winograd.tiles = winograd_tiles(w);
+        s.common += 36 * g->pixel * w->filters;
+        behind = 36 * g->pixel * w->winograd.tiles;
+        s.lane += behind + 36 * w->winograd.tiles * CONV_BLOCK;
+    } else if (op->kind == COMPUTE_CONV_FORWARD) {
+        s.lane += g->pool.size ? pixels * CONV_BLOCK : 0;
+    } else { /* a term is two floats; one behind the last is written, too */
+        behind = align16(2 * (w->outputs * g->filters + 1));
+        s.lane += behind + align16((pixels > g->filters ? pixels : g->filters) + 1);
     }
-    w->terms = (struct conv_term *)(void *)(scratch ? scratch + used : NULL);
-    used += align16(
-        2 * (w->outputs * g->filters + 1)); /* a term is two floats; one behind the last is written, too */
-    w->starts = (uint32_t *)(void *)(scratch ? scratch + used : NULL);
-    return used + align16((pixels > g->filters ? pixels : g->filters) + 1);
+    if (!scratch)
+        return s;
+    w->weights = scratch;
+    w->bias = scratch + w->filters * w->filter_stride;
+    w->winograd.weights = scratch + weights;
+    w->image = scratch + s.common + lane * s.lane;
+    w->z = w->winograd.values = w->image + image;
+    w->winograd.products = w->z + behind;
+    w->terms = (struct conv_term *)(void *)w->z;
+    w->starts = (uint32_t *)(void *)(w->z + behind);
+    return s;
 }
 
 bool conv_supports(const struct compute_op *op)
@@ -77,13 +85,14 @@ bool conv_supports(const struct compute_op *op)
 size_t conv_scratch_bytes(const struct compute_op *op)
 {
     struct conv_work w;
-    return lay_out(op, &w, NULL) * sizeof(float) + 64; /* to begin at a cache line */
+    const struct conv_scratch s = lay_out(op, &w, NULL, 0);
+    return (s.common + tiles_lanes(op) * s.lane) * sizeof(float) + 64; /* to begin at a cache line */
 }
 
-void conv_work_init(const struct compute_op *op, struct conv_work *out)
+void conv_work_init(const struct compute_op *op, size_t lane, struct conv_work *out)
 {
     uintptr_t at = (uintptr_t)compute_scratch_arg(op);
-    (void)lay_out(op, out, (float *)((at + 63) / 64 * 64));
+    (void)lay_out(op, out, (float *)((at + 63) / 64 * 64), lane);
     memset(out->image, 0, (align16(out->lines * out->line) + SLACK) * sizeof *out->image);
 }
 
@@ -160,7 +169,8 @@ static void list_places(const struct conv_work *w, size_t stride, size_t line, u
 }
 
 /* What is no term is overwritten by the next one. */
-void conv_terms_by_filter(const struct conv_work *w, const float *dz, const void *seen)
+void conv_terms_by_filter(const struct conv_work *w, size_t from, size_t to, const float *dz,
+                          const void *seen)
 {
     const struct compute_conv *g = w->g;
     const size_t width = g->pool.size ? g->pool.out_width : g->out_width,
@@ -168,7 +178,7 @@ void conv_terms_by_filter(const struct conv_work *w, const float *dz, const void
     uint32_t places[COMPUTE_CUT + 1];
     size_t n = 0;
     list_places(w, g->stride * g->pixel, g->stride * w->line, places);
-    for (size_t f = 0; f < g->filters; f++) {
+    for (size_t f = from; f < to; f++) {
         w->starts[f] = (uint32_t)n;
         for (size_t i = 0, at = f; i < w->outputs; i += width) {
             const size_t pixel = conv_pixel(w, i / width * step, 0);
@@ -181,7 +191,7 @@ void conv_terms_by_filter(const struct conv_work *w, const float *dz, const void
             }
         }
     }
-    w->starts[g->filters] = (uint32_t)n;
+    w->starts[to] = (uint32_t)n;
 }
 
 /* Counted, then sorted into their places; those of a pixel stay in the order of z. */

@@ -44,7 +44,8 @@ struct conv_work {
 /* Whether 32 bits hold the sizes. */
 bool conv_supports(const struct compute_op *op);
 size_t conv_scratch_bytes(const struct compute_op *op);
-void conv_work_init(const struct compute_op *op, struct conv_work *out);
+/* Parts that run at once have the packed weights, or the gradient, in common, and all else of their own. */
+void conv_work_init(const struct compute_op *op, size_t lane, struct conv_work *out);
 
 void conv_take_image(const struct conv_work *w, const float *x);
 void conv_give_image(const struct conv_work *w, float *dx);
@@ -57,8 +58,9 @@ static inline size_t conv_pixel(const struct conv_work *w, size_t y, size_t x)
 }
 
 /* The terms of one image's gradient: by output pixel of the convolution, `at` the filter's weights; by
- * filter, `at` the pixel in the image. */
+ * filter, of those from `from` to `to`, `at` the pixel in the image. */
 void conv_terms_by_pixel(const struct conv_work *w, const float *dz, const void *seen);
-void conv_terms_by_filter(const struct conv_work *w, const float *dz, const void *seen);
+void conv_terms_by_filter(const struct conv_work *w, size_t from, size_t to, const float *dz,
+                          const void *seen);
 
 #endif

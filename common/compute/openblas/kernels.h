@@ -6,12 +6,16 @@
 #define FEDLANE_COMPUTE_OPENBLAS_KERNELS_H
 
 #include "common/compute/compute_impl.h"
+#include "common/compute/team.h"
 
+/* An operation has one of both, or there is no kernel for it. */
 struct cpu_kernels {
     const char *name;
-    void (*run[COMPUTE_KIND_COUNT])(const struct compute_op *op); /* NULL where there is none */
+    void (*run[COMPUTE_KIND_COUNT])(const struct compute_op *op);
+    void (*part[COMPUTE_KIND_COUNT])(const struct compute_op *op, const struct team_part *part); /* tiles.h */
+    void (*prepare[COMPUTE_KIND_COUNT])(const struct compute_op *op); /* what all parts read; NULL: nothing */
     /* Dense operations of many rows, whose sums are others. */
-    void (*many[COMPUTE_DENSE_UPDATE + 1])(const struct compute_op *op);
+    void (*many[COMPUTE_DENSE_UPDATE + 1])(const struct compute_op *op, const struct team_part *part);
     bool is_blas_slower; /* than those */
 };
 

@@ -2,6 +2,7 @@
 #include "common/compute/openblas/conv.h"
 #include "common/compute/openblas/kernels.h"
 #include "common/compute/openblas/lstm.h"
+#include "common/compute/openblas/tiles.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

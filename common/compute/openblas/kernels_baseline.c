@@ -4,6 +4,7 @@
 #include "common/compute/openblas/conv.h"
 #include "common/compute/openblas/kernels.h"
 #include "common/compute/openblas/lstm.h"
+#include "common/compute/openblas/tiles.h"
 
 /* Four lanes are what every x86-64 and every 64-bit Arm has; elsewhere the compiler makes do. */
 #define LANES          4

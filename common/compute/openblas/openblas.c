@@ -6,6 +6,7 @@
 #include "common/compute/openblas/conv.h"
 #include "common/compute/openblas/kernels.h"
 #include "common/compute/openblas/lstm.h"
+#include "common/compute/openblas/tiles.h"
 
 /* OpenBLAS exports it and declares it nowhere; other BLAS libraries do not have it. */
 int blas_thread_shutdown_(void) __attribute__((weak));
@@ -56,7 +57,7 @@ static bool is_conv(const struct compute_op *op)
 static bool blas_supports(void *state, const struct compute_op *op)
 {
     (void)state;
-    return kernels->run[op->kind] != NULL && (!is_conv(op) || conv_supports(op));
+    return (kernels->run[op->kind] || kernels->part[op->kind]) && (!is_conv(op) || conv_supports(op));
 }
 
 static size_t blas_scratch(void *state, const struct compute_op *op)
@@ -67,17 +68,7 @@ static size_t blas_scratch(void *state, const struct compute_op *op)
     return is_conv(op) ? conv_scratch_bytes(op) : 0;
 }
 
-/* Which of a dense operation's kernels: only its sizes decide, so that bits never depend on a measurement,
- * nor on which part of the rows or outputs is asked for at once. A few rows fit the kernels that pack
- * nothing. */
-static bool is_many(const struct compute_op *op)
-{
-    if (op->kind == COMPUTE_DENSE_GRADIENT || op->kind == COMPUTE_DENSE_UPDATE)
-        return op->rows > 128;
-    return op->kind <= COMPUTE_DENSE_INPUT_GRADIENT && op->rows >= 32 && op->outputs >= 32;
-}
-
-/* Sizes must fit BLAS's int. */
+/* Whether BLAS does it; sizes must fit its int. */
 static bool is_for_blas(const struct compute_op *op)
 {
     const size_t most = 1u << 30;
@@ -88,38 +79,72 @@ static bool is_for_blas(const struct compute_op *op)
     return op->rows < most && op->outputs < most && op->inputs < most;
 }
 
-static void blas_forward(const struct compute_op *op)
+/* Rows, or columns, of a product: how many BLAS is called with shows in the bits, so a part is some of these
+ * tiles, each a product of its own. */
+enum { BLAS_TILE = 256 };
+
+static void blas_forward(const struct compute_op *op, const struct team_part *part)
 {
-    int rows = (int)op->rows, outputs = (int)op->outputs;
-    int x_stride = (int)compute_stride(op->inputs), z_stride = (int)compute_stride(op->outputs);
-    const float *b = compute_arg(op, 2);
+    const bool is_by_rows = tiles_are_rows(op);
+    const size_t x_stride = compute_stride(op->inputs), z_stride = compute_stride(op->outputs),
+                 all = is_by_rows ? op->rows : op->outputs;
+    const float *x = compute_arg(op, 0), *w = compute_arg(op, 1), *b = compute_arg(op, 2);
     float *z = compute_arg(op, 3);
-    for (int r = 0; r < rows; r++) /* b has the padding that z wants */
-        memcpy(z + (ptrdiff_t)r * z_stride, b, (size_t)z_stride * sizeof *z);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, outputs, (int)op->inputs, 1,
-                compute_arg(op, 0), x_stride, compute_arg(op, 1), x_stride, 1, z, z_stride);
+    for (size_t from = part->from; from < part->to; from += BLAS_TILE) {
+        const size_t n = all - from < BLAS_TILE ? all - from : BLAS_TILE, row = is_by_rows ? from : 0,
+                     column = is_by_rows ? 0 : from, rows = is_by_rows ? n : op->rows,
+                     columns = is_by_rows ? op->outputs : n;
+        float *to = z + row * z_stride + column;
+        for (size_t r = 0; r < rows; r++) /* b has the padding that z wants */
+            memcpy(to + r * z_stride, b + column, compute_stride(columns) * sizeof *z);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)columns, (int)op->inputs, 1,
+                    x + row * x_stride, (int)x_stride, w + column * x_stride, (int)x_stride, 1, to,
+                    (int)z_stride);
+    }
 }
 
-static void blas_input_gradient(const struct compute_op *op)
+static void blas_input_gradient(const struct compute_op *op, const struct team_part *part)
 {
-    int x_stride = (int)compute_stride(op->inputs), z_stride = (int)compute_stride(op->outputs);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)op->rows, x_stride, (int)op->outputs, 1,
-                compute_arg(op, 0), z_stride, compute_arg(op, 1), x_stride, 0, compute_arg(op, 2), x_stride);
+    const bool is_by_rows = tiles_are_rows(op);
+    const size_t x_stride = compute_stride(op->inputs), z_stride = compute_stride(op->outputs),
+                 all = is_by_rows ? op->rows : x_stride;
+    const float *dz = compute_arg(op, 0), *w = compute_arg(op, 1);
+    float *dx = compute_arg(op, 2);
+    for (size_t from = part->from; from < part->to; from += BLAS_TILE) {
+        const size_t n = all - from < BLAS_TILE ? all - from : BLAS_TILE, row = is_by_rows ? from : 0,
+                     column = is_by_rows ? 0 : from;
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(is_by_rows ? n : op->rows),
+                    (int)(is_by_rows ? x_stride : n), (int)op->outputs, 1, dz + row * z_stride, (int)z_stride,
+                    w + column, (int)x_stride, 0, dx + row * x_stride + column, (int)x_stride);
+    }
+}
+
+static void run_part(const void *ctx, const struct team_part *part)
+{
+    const struct compute_op *op = ctx;
+    if (tiles_are_elements(op)) {
+        const struct compute_op some = tiles_elements(op, part);
+        kernels->run[op->kind](&some);
+    } else if (is_for_blas(op)) {
+        op->kind == COMPUTE_DENSE_FORWARD ? blas_forward(op, part) : blas_input_gradient(op, part);
+    } else if (tiles_are_many(op)) {
+        kernels->many[op->kind](op, part);
+    } else {
+        kernels->part[op->kind](op, part);
+    }
 }
 
 static enum err blas_run(void *state, const struct compute_op *op)
 {
     (void)state;
-    if (is_for_blas(op)) {
-        if (op->kind == COMPUTE_DENSE_FORWARD)
-            blas_forward(op);
-        else
-            blas_input_gradient(op);
-    } else if (is_many(op)) {
-        kernels->many[op->kind](op);
-    } else {
+    if (!kernels->part[op->kind] && !tiles_are_elements(op)) {
         kernels->run[op->kind](op);
+        return ERR_OK;
     }
+    if (kernels->prepare[op->kind])
+        kernels->prepare[op->kind](op);
+    const struct tiles tiles = tiles_of(op);
+    team_run(tiles.count, is_for_blas(op) ? BLAS_TILE : tiles.unit, tiles.parts, run_part, op);
     return ERR_OK;
 }
 

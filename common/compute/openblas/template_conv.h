@@ -61,14 +61,21 @@ INLINE void conv_pool(const struct conv_work *w, float *z, uint8_t *largest)
     }
 }
 
-KERNEL_TARGET static void conv_forward(const struct compute_op *op)
+KERNEL_TARGET static void conv_forward_prepare(const struct compute_op *op)
 {
     struct conv_work w;
-    conv_work_init(op, &w);
+    conv_work_init(op, 0, &w);
     conv_pack(&w, compute_arg(op, 1));
     if (w.winograd.tiles > 0)
         winograd_take_weights(&w);
-    for (size_t r = 0; r < op->rows; r++) {
+}
+
+/* Some of the images. */
+KERNEL_TARGET static void conv_forward(const struct compute_op *op, const struct team_part *part)
+{
+    struct conv_work w;
+    conv_work_init(op, part->lane, &w);
+    for (size_t r = part->from; r < part->to; r++) {
         const size_t at = r * compute_conv_output(w.g);
         conv_take_image(&w, (const float *)compute_arg(op, 0) + r * compute_conv_input(w.g));
         if (w.winograd.tiles > 0) {
@@ -186,11 +193,11 @@ INLINE bool conv_next_slice(const struct conv_work *w, struct conv_slice *s)
     return true;
 }
 
-KERNEL_TARGET static void conv_input_gradient(const struct compute_op *op)
+KERNEL_TARGET static void conv_input_gradient(const struct compute_op *op, const struct team_part *part)
 {
     struct conv_work w;
-    conv_work_init(op, &w);
-    for (size_t r = 0; r < op->rows; r++) {
+    conv_work_init(op, part->lane, &w);
+    for (size_t r = part->from; r < part->to; r++) {
         const size_t at = r * compute_conv_output(w.g);
         const char *seen = compute_optional_arg(op, 1);
         if (seen)
@@ -215,23 +222,25 @@ KERNEL_TARGET static void conv_input_gradient(const struct compute_op *op)
 }
 
 /* The gradient by filter and that of the bias, over all images. */
-INLINE void conv_sum_gradients(const struct compute_op *op, const struct conv_work *w)
+INLINE void conv_sum_gradients(const struct compute_op *op, const struct team_part *part,
+                               const struct conv_work *w)
 {
-    memset(w->weights, 0, w->filters * w->filter_stride * sizeof(float));
-    memset(w->bias, 0, w->filters * sizeof(float));
+    const size_t filters = compute_stride(part->to - part->from);
+    memset(w->weights + part->from * w->filter_stride, 0, filters * w->filter_stride * sizeof(float));
+    memset(w->bias + part->from, 0, filters * sizeof(float));
     for (size_t r = 0; r < op->rows; r++) {
         const size_t at = r * compute_conv_output(w->g);
         const char *seen = compute_optional_arg(op, 2);
         if (seen)
             seen += at * (w->g->pool.size ? 1 : sizeof(float));
         conv_take_image(w, (const float *)compute_arg(op, 0) + r * compute_conv_input(w->g));
-        conv_terms_by_filter(w, (const float *)compute_arg(op, 1) + at, seen);
-        for (size_t f = 0; f < w->g->filters; f++) {
+        conv_terms_by_filter(w, part->from, part->to, (const float *)compute_arg(op, 1) + at, seen);
+        for (size_t f = part->from; f < part->to; f++) {
             for (size_t t = w->starts[f]; t < w->starts[f + 1]; t++)
                 w->bias[f] += w->terms[t].gradient;
         }
         for (struct conv_slice s = {0}; conv_next_slice(w, &s);) {
-            for (size_t f = 0; f < w->g->filters; f++) {
+            for (size_t f = part->from; f < part->to; f++) {
                 const struct conv_sum sum = {.to = w->weights + f * w->filter_stride + s.ky * w->run_stride +
                                                    s.k,
                                              .to_line = w->run_stride,
@@ -246,9 +255,10 @@ INLINE void conv_sum_gradients(const struct compute_op *op, const struct conv_wo
 }
 
 /* The sums to their end. What stands behind a run belongs to the image's next pixels: it is none. */
-INLINE void conv_finish(const struct conv_work *w, const struct outer *how)
+INLINE void conv_finish(const struct conv_work *w, const struct team_part *part, const struct outer *how)
 {
-    for (size_t row = 0; row < w->g->filters * w->g->kernel_height; row++) {
+    const size_t lines = w->g->kernel_height;
+    for (size_t row = part->from * lines; row < part->to * lines; row++) {
         for (size_t k = 0; k < w->run_stride; k += LANES) {
             const size_t at = row * w->run_stride + k, left = w->run > k ? w->run - k : 0;
             vf sum = load(w->weights + at);
@@ -259,32 +269,35 @@ INLINE void conv_finish(const struct conv_work *w, const struct outer *how)
     }
 }
 
-INLINE void conv_gradients(const struct compute_op *op, struct outer how, float *weights, float *bias,
-                           const float *weights0, const float *bias0)
+/* Of some filters, a multiple of CONV_BLOCK where they are not the last. */
+INLINE void conv_gradients(const struct compute_op *op, const struct team_part *part, struct outer how,
+                           float *weights, float *bias, const float *weights0, const float *bias0)
 {
     struct conv_work w;
-    conv_work_init(op, &w);
-    conv_sum_gradients(op, &w);
+    conv_work_init(op, part->lane, &w);
+    conv_sum_gradients(op, part, &w);
     how.out = weights;
     how.anchor = weights0;
-    conv_finish(&w, &how);
+    conv_finish(&w, part, &how);
     how.out = bias;
     how.anchor = bias0;
-    for (size_t f = 0; f < w.filters; f += LANES)
+    const size_t end = part->from + compute_stride(part->to - part->from);
+    for (size_t f = part->from; f < end; f += LANES)
         finish_vector(&how, how.finish, f, load(w.bias + f));
 }
 
-KERNEL_TARGET static void conv_gradient(const struct compute_op *op)
+KERNEL_TARGET static void conv_gradient(const struct compute_op *op, const struct team_part *part)
 {
     const struct outer how = {.finish = op->accumulate ? FINISH_ADD : FINISH_STORE};
-    conv_gradients(op, how, compute_arg(op, 3), compute_arg(op, 4), NULL, NULL);
+    conv_gradients(op, part, how, compute_arg(op, 3), compute_arg(op, 4), NULL, NULL);
 }
 
-KERNEL_TARGET static void conv_update(const struct compute_op *op)
+KERNEL_TARGET static void conv_update(const struct compute_op *op, const struct team_part *part)
 {
     const struct outer how = {
         .finish = op->mu == 0 ? FINISH_SGD : FINISH_PROX, .learning_rate = op->learning_rate, .mu = op->mu};
-    conv_gradients(op, how, compute_arg(op, 3), compute_arg(op, 4), compute_arg(op, 5), compute_arg(op, 6));
+    conv_gradients(op, part, how, compute_arg(op, 3), compute_arg(op, 4), compute_arg(op, 5),
+                   compute_arg(op, 6));
 }
 
 #endif

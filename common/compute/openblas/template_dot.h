@@ -133,8 +133,11 @@ INLINE void clear_ends(const struct dots *d, size_t r, size_t rows)
     }
 }
 
-KERNEL_TARGET static void dense_forward(const struct compute_op *op)
+KERNEL_TARGET static void dense_forward(const struct compute_op *op, const struct team_part *part)
 {
+    const bool is_by_rows = tiles_are_rows(op);
+    const size_t first_row = is_by_rows ? part->from : 0, end_row = is_by_rows ? part->to : op->rows,
+                 first_output = is_by_rows ? 0 : part->from, end_output = is_by_rows ? op->outputs : part->to;
     const struct dots d = {.outputs = op->outputs,
                            .x_stride = compute_stride(op->inputs),
                            .z_stride = compute_stride(op->outputs),
@@ -142,13 +145,13 @@ KERNEL_TARGET static void dense_forward(const struct compute_op *op)
                            .w = compute_arg(op, 1),
                            .b = compute_arg(op, 2),
                            .z = compute_arg(op, 3)};
-    for (size_t r = 0; r < op->rows; r += DOT_BLOCK) {
-        size_t rows = op->rows - r < DOT_BLOCK ? op->rows - r : DOT_BLOCK, c = 0;
-        if (d.outputs < d.z_stride)
+    for (size_t r = first_row; r < end_row; r += DOT_BLOCK) {
+        size_t rows = end_row - r < DOT_BLOCK ? end_row - r : DOT_BLOCK, c = first_output;
+        if (end_output == d.outputs && d.outputs < d.z_stride)
             clear_ends(&d, r, rows);
-        for (; c + 2 <= d.outputs; c += 2)
+        for (; c + 2 <= end_output; c += 2)
             dot_rows(&d, r, rows, c, 2, false);
-        if (c < d.outputs)
+        if (c < end_output)
             dot_rows(&d, r, rows, c, 1, false);
     }
 }

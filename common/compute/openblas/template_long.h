@@ -130,8 +130,11 @@ INLINE void long_block(const struct dots *d, size_t r, size_t rows, size_t c, si
     }
 }
 
-KERNEL_TARGET static void dense_forward_long(const struct compute_op *op)
+KERNEL_TARGET static void dense_forward_long(const struct compute_op *op, const struct team_part *part)
 {
+    const bool is_by_rows = tiles_are_rows(op);
+    const size_t first = is_by_rows ? part->from : 0, end = is_by_rows ? part->to : op->rows,
+                 from = is_by_rows ? 0 : part->from, to = is_by_rows ? op->outputs : part->to;
     const struct dots d = {.outputs = op->outputs,
                            .x_stride = compute_stride(op->inputs),
                            .z_stride = compute_stride(op->outputs),
@@ -139,22 +142,22 @@ KERNEL_TARGET static void dense_forward_long(const struct compute_op *op)
                            .w = compute_arg(op, 1),
                            .b = compute_arg(op, 2),
                            .z = compute_arg(op, 3)};
-    if (d.outputs < d.z_stride)
-        clear_ends(&d, 0, op->rows);
-    for (size_t c = 0; c < d.outputs; c += LONG_COLUMNS) {
-        const size_t columns = d.outputs - c < LONG_COLUMNS ? d.outputs - c : LONG_COLUMNS;
-        for (size_t r = 0; r < op->rows; r += DOT_BLOCK)
-            long_block(&d, r, op->rows - r < DOT_BLOCK ? op->rows - r : DOT_BLOCK, c, columns);
+    if (to == d.outputs && d.outputs < d.z_stride)
+        clear_ends(&d, first, end - first);
+    for (size_t c = from; c < to; c += LONG_COLUMNS) {
+        const size_t columns = to - c < LONG_COLUMNS ? to - c : LONG_COLUMNS;
+        for (size_t r = first; r < end; r += DOT_BLOCK)
+            long_block(&d, r, end - r < DOT_BLOCK ? end - r : DOT_BLOCK, c, columns);
     }
 }
 
-KERNEL_TARGET static void dense_forward_any(const struct compute_op *op)
+KERNEL_TARGET static void dense_forward_any(const struct compute_op *op, const struct team_part *part)
 {
     const size_t rows = op->rows < DOT_BLOCK ? op->rows : DOT_BLOCK;
     if (rows * compute_stride(op->inputs) > LONG_FITS)
-        dense_forward_long(op);
+        dense_forward_long(op, part);
     else
-        dense_forward(op);
+        dense_forward(op, part);
 }
 
 #endif

@@ -114,24 +114,34 @@ INLINE void lstm_clear_ends(float *matrix, size_t rows, size_t units)
         memset(matrix + r * stride + units, 0, (stride - units) * sizeof *matrix);
 }
 
-KERNEL_TARGET static void lstm_forward(const struct compute_op *op)
+KERNEL_TARGET static void lstm_forward_prepare(const struct compute_op *op)
+{
+    const size_t units = op->lstm->units, z_stride = compute_stride(4 * units), depth = lstm_panel_depth(op);
+    float *panels = compute_scratch_arg(op);
+    for (size_t j = 0; j < z_stride; j += MANY_WIDTH)
+        many_pack_across(compute_arg(op, 0), 4 * units, compute_stride(units), j, units,
+                         at_most_of(z_stride - j, MANY_WIDTH), panels + j * depth);
+}
+
+/* Some rows, through all steps. */
+KERNEL_TARGET static void lstm_forward(const struct compute_op *op, const struct team_part *part)
 {
     const size_t steps = op->lstm->steps, units = op->lstm->units, stride = compute_stride(units),
-                 z_stride = compute_stride(4 * units), depth = lstm_panel_depth(op);
-    const float *w = compute_arg(op, 0);
-    float *z = compute_arg(op, 2), *cells = compute_arg(op, 3), *h = compute_arg(op, 4),
-          *h_before = compute_arg(op, 5), *panels = compute_scratch_arg(op);
-    for (size_t j = 0; j < z_stride; j += MANY_WIDTH)
-        many_pack_across(w, 4 * units, stride, j, units, at_most_of(z_stride - j, MANY_WIDTH),
-                         panels + j * depth);
-    lstm_clear_ends(cells, op->rows * steps, units);
-    lstm_clear_ends(h, op->rows * steps, units);
-    lstm_clear_ends(h_before, op->rows * steps, units);
+                 z_stride = compute_stride(4 * units), depth = lstm_panel_depth(op),
+                 rows = part->to - part->from, first = part->from * steps;
+    const float *panels = compute_scratch_arg(op);
+    float *z = (float *)compute_arg(op, 2) + first * z_stride,
+          *cells = (float *)compute_arg(op, 3) + first * stride,
+          *h = (float *)compute_arg(op, 4) + first * stride,
+          *h_before = (float *)compute_arg(op, 5) + first * stride;
+    lstm_clear_ends(cells, rows * steps, units);
+    lstm_clear_ends(h, rows * steps, units);
+    lstm_clear_ends(h_before, rows * steps, units);
     for (size_t t = 0; t < steps; t++) {
         if (t > 0)
-            lstm_product(op->rows, h + (t - 1) * stride, steps * stride, panels, units, depth, z_stride,
+            lstm_product(rows, h + (t - 1) * stride, steps * stride, panels, units, depth, z_stride,
                          z + t * z_stride, steps * z_stride, true);
-        for (size_t r = 0; r < op->rows; r++) {
+        for (size_t r = 0; r < rows; r++) {
             const size_t at = r * steps + t;
             const struct lstm_cell c = {.units = units,
                                         .z = z + at * z_stride,
@@ -147,18 +157,31 @@ KERNEL_TARGET static void lstm_forward(const struct compute_op *op)
     }
 }
 
-KERNEL_TARGET static void lstm_backward(const struct compute_op *op)
+KERNEL_TARGET static void lstm_backward_prepare(const struct compute_op *op)
+{
+    const size_t units = op->lstm->units, stride = compute_stride(units), depth = lstm_panel_depth(op);
+    float *panels = compute_scratch_arg(op);
+    for (size_t j = 0; j < stride; j += MANY_WIDTH)
+        many_pack((const float *)compute_arg(op, 1) + j, stride, 4 * units,
+                  at_most_of(stride - j, MANY_WIDTH), panels + j * depth);
+}
+
+KERNEL_TARGET static void lstm_backward(const struct compute_op *op, const struct team_part *part)
 {
     const size_t steps = op->lstm->steps, units = op->lstm->units, stride = compute_stride(units),
-                 z_stride = compute_stride(4 * units), depth = lstm_panel_depth(op);
-    const float *dh = compute_arg(op, 0), *w = compute_arg(op, 1);
-    float *z = compute_arg(op, 2), *cells = compute_arg(op, 3), *panels = compute_scratch_arg(op),
-          *carried = panels + lstm_panels(op), *d_cells = carried + op->rows * stride;
-    for (size_t j = 0; j < stride; j += MANY_WIDTH)
-        many_pack(w + j, stride, 4 * units, at_most_of(stride - j, MANY_WIDTH), panels + j * depth);
-    memset(carried, 0, 2 * op->rows * stride * sizeof *carried);
+                 z_stride = compute_stride(4 * units), depth = lstm_panel_depth(op),
+                 rows = part->to - part->from, first = part->from * steps;
+    const float *dh = (const float *)compute_arg(op, 0) +
+                      (op->lstm->is_last_only ? part->from : first) * stride,
+                *panels = compute_scratch_arg(op);
+    float *z = (float *)compute_arg(op, 2) + first * z_stride,
+          *cells = (float *)compute_arg(op, 3) + first * stride,
+          *carried = (float *)compute_scratch_arg(op) + lstm_panels(op) + part->from * stride,
+          *d_cells = carried + op->rows * stride;
+    memset(carried, 0, rows * stride * sizeof *carried);
+    memset(d_cells, 0, rows * stride * sizeof *d_cells);
     for (size_t t = steps; t-- > 0;) {
-        for (size_t r = 0; r < op->rows; r++) {
+        for (size_t r = 0; r < rows; r++) {
             const size_t at = r * steps + t;
             const float *above = op->lstm->is_last_only ? dh + r * stride : dh + at * stride;
             const struct lstm_cell c = {.units = units,
@@ -171,8 +194,8 @@ KERNEL_TARGET static void lstm_backward(const struct compute_op *op)
             lstm_cell(&c, false);
         }
         if (t > 0)
-            lstm_product(op->rows, z + t * z_stride, steps * z_stride, panels, 4 * units, depth, stride,
-                         carried, stride, false);
+            lstm_product(rows, z + t * z_stride, steps * z_stride, panels, 4 * units, depth, stride, carried,
+                         stride, false);
     }
 }
 

@@ -168,18 +168,23 @@ static inline size_t many_block(size_t terms)
     return blocks ? (terms + 4 * blocks - 1) / (4 * blocks) * 4 : 0;
 }
 
-KERNEL_TARGET static void dense_forward_many(const struct compute_op *op)
+KERNEL_TARGET static void dense_forward_many(const struct compute_op *op, const struct team_part *part)
 {
     float panel[MANY_TERMS * MANY_WIDTH] __attribute__((aligned(64)));
     const size_t x_stride = compute_stride(op->inputs), z_stride = compute_stride(op->outputs);
-    const float *x = compute_arg(op, 0), *w = compute_arg(op, 1), *b = compute_arg(op, 2);
-    float *z = compute_arg(op, 3);
-    const size_t block = many_block(op->inputs);
+    const bool is_by_rows = tiles_are_rows(op);
+    const size_t first = is_by_rows ? part->from : 0, rows = is_by_rows ? part->to - part->from : op->rows,
+                 from = is_by_rows ? 0 : part->from,
+                 to = is_by_rows || part->to == op->outputs ? z_stride : part->to,
+                 block = many_block(op->inputs);
+    const float *x = (const float *)compute_arg(op, 0) + first * x_stride, *w = compute_arg(op, 1),
+                *b = compute_arg(op, 2);
+    float *z = (float *)compute_arg(op, 3) + first * z_stride;
     size_t t = 0;
     do {
         const size_t terms = at_most_of(op->inputs - t, block);
-        for (size_t j = 0; j < z_stride; j += MANY_WIDTH) {
-            const size_t width = at_most_of(z_stride - j, MANY_WIDTH);
+        for (size_t j = from; j < to; j += MANY_WIDTH) {
+            const size_t width = at_most_of(to - j, MANY_WIDTH);
             many_pack_across(w + t, op->outputs, x_stride, j, terms, width, panel);
             const struct many m = {.terms = terms,
                                    .a = x + t,
@@ -191,24 +196,27 @@ KERNEL_TARGET static void dense_forward_many(const struct compute_op *op)
                                    .out_item = z_stride,
                                    .bias = t ? NULL : b + j,
                                    .adds = t > 0};
-            many_run(&m, op->rows, width);
+            many_run(&m, rows, width);
         }
         t += terms;
     } while (t < op->inputs);
 }
 
-KERNEL_TARGET static void dense_input_gradient_many(const struct compute_op *op)
+KERNEL_TARGET static void dense_input_gradient_many(const struct compute_op *op, const struct team_part *part)
 {
     float panel[MANY_TERMS * MANY_WIDTH] __attribute__((aligned(64)));
     const size_t x_stride = compute_stride(op->inputs), z_stride = compute_stride(op->outputs);
-    const float *dz = compute_arg(op, 0), *w = compute_arg(op, 1);
-    float *dx = compute_arg(op, 2);
-    const size_t block = many_block(op->outputs);
+    const bool is_by_rows = tiles_are_rows(op);
+    const size_t first = is_by_rows ? part->from : 0, rows = is_by_rows ? part->to - part->from : op->rows,
+                 from = is_by_rows ? 0 : part->from, to = is_by_rows ? x_stride : part->to,
+                 block = many_block(op->outputs);
+    const float *dz = (const float *)compute_arg(op, 0) + first * z_stride, *w = compute_arg(op, 1);
+    float *dx = (float *)compute_arg(op, 2) + first * x_stride;
     size_t t = 0;
     do {
         const size_t terms = at_most_of(op->outputs - t, block);
-        for (size_t j = 0; j < x_stride; j += MANY_WIDTH) {
-            const size_t width = at_most_of(x_stride - j, MANY_WIDTH);
+        for (size_t j = from; j < to; j += MANY_WIDTH) {
+            const size_t width = at_most_of(to - j, MANY_WIDTH);
             many_pack(w + t * x_stride + j, x_stride, terms, width, panel);
             const struct many m = {.terms = terms,
                                    .a = dz + t,
@@ -219,7 +227,7 @@ KERNEL_TARGET static void dense_input_gradient_many(const struct compute_op *op)
                                    .out = dx + j,
                                    .out_item = x_stride,
                                    .adds = t > 0};
-            many_run(&m, op->rows, width);
+            many_run(&m, rows, width);
         }
         t += terms;
     } while (t < op->outputs);
@@ -270,18 +278,20 @@ KERNEL_TARGET static void bias_gradient(const struct compute_op *op, struct oute
     how.b = compute_arg(op, 1);
     how.out = b;
     how.anchor = b0;
-    outer_run(&how);
+    outer_run(&how, 0, how.width);
 }
 
-KERNEL_TARGET static void many_gradients(const struct compute_op *op, struct outer how, float *w, float *b,
-                                         const float *w0, const float *b0)
+/* Of the part's outputs, and all biases. */
+KERNEL_TARGET static void many_gradients(const struct compute_op *op, const struct team_part *part,
+                                         struct outer how, float *w, float *b, const float *w0,
+                                         const float *b0)
 {
     float sums[MANY_OUTPUTS * MANY_INPUTS] __attribute__((aligned(64)));
     const size_t stride = compute_stride(op->inputs);
     how.out = w;
     how.anchor = w0;
-    for (size_t i = 0; i < op->outputs; i += MANY_OUTPUTS) {
-        const size_t outputs = at_most_of(op->outputs - i, MANY_OUTPUTS);
+    for (size_t i = part->from; i < part->to; i += MANY_OUTPUTS) {
+        const size_t outputs = at_most_of(part->to - i, MANY_OUTPUTS);
         for (size_t j = 0; j < stride; j += MANY_INPUTS) {
             const size_t inputs = at_most_of(stride - j, MANY_INPUTS);
             many_gradient_block(op, i, outputs, j, inputs, sums);
@@ -291,20 +301,22 @@ KERNEL_TARGET static void many_gradients(const struct compute_op *op, struct out
             }
         }
     }
-    bias_gradient(op, how, b, b0);
+    if (part->from == 0)
+        bias_gradient(op, how, b, b0);
 }
 
-KERNEL_TARGET static void dense_gradient_many(const struct compute_op *op)
+KERNEL_TARGET static void dense_gradient_many(const struct compute_op *op, const struct team_part *part)
 {
     const struct outer how = {.finish = op->accumulate ? FINISH_ADD : FINISH_STORE};
-    many_gradients(op, how, compute_arg(op, 2), compute_arg(op, 3), NULL, NULL);
+    many_gradients(op, part, how, compute_arg(op, 2), compute_arg(op, 3), NULL, NULL);
 }
 
-KERNEL_TARGET static void dense_update_many(const struct compute_op *op)
+KERNEL_TARGET static void dense_update_many(const struct compute_op *op, const struct team_part *part)
 {
     const struct outer how = {
         .finish = op->mu == 0 ? FINISH_SGD : FINISH_PROX, .learning_rate = op->learning_rate, .mu = op->mu};
-    many_gradients(op, how, compute_arg(op, 2), compute_arg(op, 3), compute_arg(op, 4), compute_arg(op, 5));
+    many_gradients(op, part, how, compute_arg(op, 2), compute_arg(op, 3), compute_arg(op, 4),
+                   compute_arg(op, 5));
 }
 
 #endif

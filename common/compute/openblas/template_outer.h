@@ -124,11 +124,12 @@ static size_t panel_width(size_t terms, size_t width)
     return panel ? panel : OUTER_SPAN;
 }
 
-KERNEL_TARGET static void outer_run(const struct outer *o)
+/* Columns from first to end, which are multiples of LANES. */
+KERNEL_TARGET static void outer_run(const struct outer *o, size_t first, size_t end)
 {
     size_t panel = panel_width(o->terms, o->width);
-    for (size_t from = 0; from < o->width; from += panel) {
-        size_t to = o->width - from < panel ? o->width : from + panel, i = 0;
+    for (size_t from = first; from < end; from += panel) {
+        size_t to = end - from < panel ? end : from + panel, i = 0;
         for (; i + OUTER_ITEMS <= o->items; i += OUTER_ITEMS)
             outer_rows(o, i, from, to, OUTER_ITEMS);
         switch (o->items - i) {
@@ -150,56 +151,65 @@ KERNEL_TARGET static void outer_run(const struct outer *o)
     }
 }
 
-KERNEL_TARGET static void dense_input_gradient(const struct compute_op *op)
+KERNEL_TARGET static void dense_input_gradient(const struct compute_op *op, const struct team_part *part)
 {
+    const bool is_by_rows = tiles_are_rows(op);
+    const size_t x_stride = compute_stride(op->inputs), z_stride = compute_stride(op->outputs),
+                 first_row = is_by_rows ? part->from : 0;
     const struct outer o = {.terms = op->outputs,
-                            .items = op->rows,
-                            .width = compute_stride(op->inputs),
-                            .a = compute_arg(op, 0),
+                            .items = is_by_rows ? part->to - part->from : op->rows,
+                            .width = x_stride,
+                            .a = (const float *)compute_arg(op, 0) + first_row * z_stride,
                             .a_term = 1,
-                            .a_item = compute_stride(op->outputs),
+                            .a_item = z_stride,
                             .b = compute_arg(op, 1),
-                            .out = compute_arg(op, 2),
+                            .out = (float *)compute_arg(op, 2) + first_row * x_stride,
                             .finish = FINISH_STORE};
-    outer_run(&o);
+    outer_run(&o, is_by_rows ? 0 : part->from, is_by_rows ? x_stride : part->to);
 }
 
-/* The gradient of weights and biases into `w` and `b`, as `how` finishes it. */
-KERNEL_TARGET static void weight_gradients(const struct compute_op *op, struct outer how, float *w, float *b,
-                                           const float *w0, const float *b0)
+/* The gradient of the part's weights and of all biases into `w` and `b`, as `how` finishes it. */
+KERNEL_TARGET static void weight_gradients(const struct compute_op *op, const struct team_part *part,
+                                           struct outer how, float *w, float *b, const float *w0,
+                                           const float *b0)
 {
     static const float one = 1;
+    const float *dz = compute_arg(op, 1);
+    const size_t x_stride = compute_stride(op->inputs);
     how.terms = op->rows;
-    how.items = op->outputs;
-    how.width = compute_stride(op->inputs);
-    how.a = compute_arg(op, 1);
+    how.items = part->to - part->from;
+    how.width = x_stride;
+    how.a = dz + part->from;
     how.a_term = compute_stride(op->outputs);
     how.a_item = 1;
     how.b = compute_arg(op, 0);
-    how.out = w;
-    how.anchor = w0;
-    outer_run(&how);
+    how.out = w + part->from * x_stride;
+    how.anchor = w0 ? w0 + part->from * x_stride : NULL;
+    outer_run(&how, 0, how.width);
+    if (part->from > 0)
+        return;
     how.items = 1; /* the biases' gradient is that of weights whose input is 1 */
     how.width = how.a_term;
-    how.b = how.a;
+    how.b = dz;
     how.a = &one;
     how.a_term = 0;
     how.out = b;
     how.anchor = b0;
-    outer_run(&how);
+    outer_run(&how, 0, how.width);
 }
 
-KERNEL_TARGET static void dense_gradient(const struct compute_op *op)
+KERNEL_TARGET static void dense_gradient(const struct compute_op *op, const struct team_part *part)
 {
     const struct outer how = {.finish = op->accumulate ? FINISH_ADD : FINISH_STORE};
-    weight_gradients(op, how, compute_arg(op, 2), compute_arg(op, 3), NULL, NULL);
+    weight_gradients(op, part, how, compute_arg(op, 2), compute_arg(op, 3), NULL, NULL);
 }
 
-KERNEL_TARGET static void dense_update(const struct compute_op *op)
+KERNEL_TARGET static void dense_update(const struct compute_op *op, const struct team_part *part)
 {
     const struct outer how = {
         .finish = op->mu == 0 ? FINISH_SGD : FINISH_PROX, .learning_rate = op->learning_rate, .mu = op->mu};
-    weight_gradients(op, how, compute_arg(op, 2), compute_arg(op, 3), compute_arg(op, 4), compute_arg(op, 5));
+    weight_gradients(op, part, how, compute_arg(op, 2), compute_arg(op, 3), compute_arg(op, 4),
+                     compute_arg(op, 5));
 }
 
 #endif

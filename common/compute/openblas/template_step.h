@@ -73,7 +73,7 @@ INLINE void update_across(const struct compute_op *op, float dz[ACROSS][ACROSS_S
                       .learning_rate = op->learning_rate,
                       .mu = op->mu,
                       .anchor = compute_arg(op, 4)};
-    outer_run(&o);
+    outer_run(&o, 0, o.width);
     float db[ACROSS];
     for (size_t c = 0; c < ACROSS; c += 4) {
         vf of_class[4];
@@ -105,9 +105,10 @@ KERNEL_TARGET static void softmax_step(const struct compute_op *op)
         return;
     }
     const struct compute_softmax_parts parts = compute_softmax_parts(op);
-    dense_forward(&parts.forward);
+    const struct team_part forward = tiles_all(&parts.forward), update = tiles_all(&parts.update);
+    dense_forward(&parts.forward, &forward);
     softmax_gradient(&parts.gradient);
-    dense_update(&parts.update);
+    dense_update(&parts.update, &update);
 }
 
 #endif
