@@ -190,7 +190,7 @@ static void make_bed(struct bed *b, const struct shape *s)
     json_t *model = parse(s->model), *source = parse(s->data);
     *b = (struct bed){.shape = s};
     if (arch_parse(model, &b->arch, &fault) || dataset_load(source, 1, &b->data, &fault) ||
-        trainer_local.open(b->arch, b->data, MAX_BATCH, &b->trainer, &fault))
+        trainer_local.open(b->arch, b->data, MAX_BATCH, OPTIMIZER_SGD, &b->trainer, &fault))
         die(&fault);
     b->w = calloc((size_t)b->arch->tensors.num_params, sizeof *b->w);
     if (!b->w || arch_init_params(b->arch, 1, b->w))

@@ -21,6 +21,7 @@ struct work {
     const struct task_control *control;
     const struct device_data *device;
     struct trainer_slot *slot;
+    enum optimizer_kind optimizer;
     const float *w_t;
     struct task_result *result;
 };
@@ -254,17 +255,21 @@ static void judge(const struct work *w)
     }
 }
 
-static struct train_job job_of(const struct worker_task *task)
+static struct train_job job_of(const struct work *w)
 {
-    return (struct train_job){.ordinal = task->ordinal,
-                              .round = task->round,
-                              .seed = (uint64_t)task->seed,
-                              .local_epochs = task->local_epochs,
-                              .local_steps = task->local_steps,
-                              .batch_size = task->batch_size,
-                              .learning_rate = task->learning_rate,
-                              .proximal_mu = task->proximal_mu,
-                              .want_gamma = task->wants_gamma};
+    const struct worker_task *task = w->task;
+    struct train_job job = {.ordinal = task->ordinal,
+                            .round = task->round,
+                            .seed = (uint64_t)task->seed,
+                            .local_epochs = task->local_epochs,
+                            .local_steps = task->local_steps,
+                            .batch_size = task->batch_size,
+                            .learning_rate = task->learning_rate,
+                            .proximal_mu = task->proximal_mu,
+                            .optimizer = task->settings,
+                            .want_gamma = task->wants_gamma};
+    job.optimizer.kind = w->optimizer;
+    return job;
 }
 
 static bool skip_dropped_work(const struct work *w, const struct train_job *job)
@@ -286,7 +291,7 @@ static void train(const struct work *w)
     const struct trainer_ops *ops = w->runner->cache.ops;
     struct trainer *t = w->slot->trainer;
     struct task_result *r = w->result;
-    struct train_job job = job_of(w->task);
+    struct train_job job = job_of(w);
     struct fault fault = FAULT_NONE;
     if (w->task->wants_evaluation && !evaluate(w))
         return;
@@ -294,8 +299,10 @@ static void train(const struct work *w)
         return;
     enum err e = ops->begin(t, &job, w->w_t, &fault);
     if (e) {
-        fail(r, e == ERR_NO_MEMORY ? "out_of_memory" : "internal",
-             fault.detail[0] ? fault.detail : "the training could not be started");
+        char detail[sizeof r->detail];
+        (void)snprintf(detail, sizeof detail, "%.120s%s%.360s", fault.field, fault.field[0] ? " " : "",
+                       fault.detail[0] ? fault.detail : "the training could not be started");
+        fail(r, e == ERR_NO_MEMORY ? "out_of_memory" : "internal", detail);
         return;
     }
     if (w->control->begun)
@@ -309,6 +316,15 @@ static void train(const struct work *w)
         fail_err(w, e, "training");
     else if (r->outcome != WORK_CANCELLED)
         judge(w);
+}
+
+/* "sgd, momentum, ..." */
+static void known_optimizers(char *out, size_t size)
+{
+    size_t used = 0;
+    for (int i = 0; i < OPTIMIZER_COUNT && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "",
+                                 optimizer_name((enum optimizer_kind)i));
 }
 
 void task_run(struct task_runner *r, const struct worker_task *task, const float *w_t,
@@ -330,15 +346,18 @@ void task_run(struct task_runner *r, const struct worker_task *task, const float
         return;
     }
     out->num_examples = (int64_t)w.device->num_train;
-    if (!str_eq(task->optimizer, "sgd")) {
-        (void)snprintf(detail, sizeof detail, "this worker has no optimizer \"%.60s\"; it has sgd",
-                       task->optimizer);
+    if (!optimizer_find(task->optimizer, &w.optimizer)) {
+        char known[100];
+        known_optimizers(known, sizeof known);
+        (void)snprintf(detail, sizeof detail, "this worker has no optimizer \"%.60s\"; it has %s",
+                       task->optimizer, known);
         fail(out, "optimizer_unsupported", detail);
         return;
     }
     if (is_cancelled(&w))
         return;
-    enum err e = trainer_cache_get(&r->cache, task->model, task->batch_size, &w.slot, &code, &fault);
+    enum err e =
+        trainer_cache_get(&r->cache, task->model, task->batch_size, w.optimizer, &w.slot, &code, &fault);
     if (e) {
         fail(out, code, fault.detail);
         return;

@@ -11,6 +11,7 @@
 #include "common/base/err.h"
 #include "common/base/real.h"
 #include "common/data/dataset.h"
+#include "common/fl/optimizer.h"
 #include "common/model/arch.h"
 
 struct trainer;
@@ -33,6 +34,7 @@ struct train_job {
     int64_t batch_size;
     double learning_rate;
     double proximal_mu;
+    struct optimizer optimizer; /* all zero: plain SGD */
     bool want_gamma; /* gamma-inexactness [arXiv 1812.06127, Def. 2]: full local gradients before and after */
 };
 
@@ -56,16 +58,17 @@ struct evaluation {
 
 struct trainer_ops {
     const char *name;
-    /* `arch` and `data` outlive the trainer. ERR_INVALID_FIELD where they do not fit each other (both shapes
+    /* `arch` and `data` outlive the trainer. `kind`: the optimizer for whose states there is room; jobs may
+     * have any that keeps no more. ERR_INVALID_FIELD where arch and data do not fit each other (both shapes
      * named). */
     enum err (*open)(const struct arch *arch, const struct dataset *data, int64_t batch_size,
-                     struct trainer **out, struct fault *fault) MUST_CHECK;
+                     enum optimizer_kind kind, struct trainer **out, struct fault *fault) MUST_CHECK;
     void (*plan)(const struct trainer *t, struct trainer_plan *out);
     /* Copies w_t (arch->tensors.num_params floats) as start and anchor. */
     enum err (*begin)(struct trainer *t, const struct train_job *job, const real *w_t,
                       struct fault *fault) MUST_CHECK;
-    /* At most max_steps further SGD steps w <- w - eta (grad F_batch(w) + mu (w - w_t)); stops at the job's
-     * end. */
+    /* At most max_steps further steps of the job's optimizer, with plain SGD w <- w - eta (grad F_batch(w) +
+     * mu (w - w_t)); stops at the job's end. */
     enum err (*step)(struct trainer *t, int64_t max_steps, bool *out_is_done) MUST_CHECK;
     /* The weights as they are now. May be called at any time between begin and end. */
     enum err (*snapshot)(struct trainer *t, real *out_weights, struct train_progress *out) MUST_CHECK;

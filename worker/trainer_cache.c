@@ -85,15 +85,17 @@ static const char *code_of(enum err e, const char *otherwise)
 }
 
 static enum err slot_open(const struct trainer_cache *c, const char *model, int64_t batch_size,
-                          struct trainer_slot *s, const char **out_code, struct fault *fault)
+                          enum optimizer_kind optimizer, struct trainer_slot *s, const char **out_code,
+                          struct fault *fault)
 {
     struct trainer_plan plan;
     s->batch_size = batch_size;
+    s->optimizer = optimizer;
     enum err e = parse_model(model, &s->arch, fault);
     *out_code = code_of(e, "model_unsupported");
     if (e)
         return e;
-    e = c->ops->open(s->arch, c->data, batch_size, &s->trainer, fault);
+    e = c->ops->open(s->arch, c->data, batch_size, optimizer, &s->trainer, fault);
     *out_code = code_of(e, "data_mismatch");
     if (e)
         return e;
@@ -120,12 +122,14 @@ static enum err make_block(struct trainer_slot *s, const char **out_code, struct
 }
 
 enum err trainer_cache_get(struct trainer_cache *c, const char *model, int64_t batch_size,
-                           struct trainer_slot **out, const char **out_code, struct fault *fault)
+                           enum optimizer_kind optimizer, struct trainer_slot **out, const char **out_code,
+                           struct fault *fault)
 {
     struct trainer_slot *s = NULL;
     evict_broken(c);
     for (size_t i = 0; i < c->num_slots && !s; i++) {
-        if (c->slots[i].batch_size == batch_size && str_eq(c->slots[i].model, model))
+        if (c->slots[i].batch_size == batch_size && c->slots[i].optimizer == optimizer &&
+            str_eq(c->slots[i].model, model))
             s = &c->slots[i];
     }
     if (!s) {
@@ -133,11 +137,11 @@ enum err trainer_cache_get(struct trainer_cache *c, const char *model, int64_t b
                (c->num_slots > 0 && bytes_in_use(c) > TRAINER_CACHE_BYTES))
             evict_oldest(c);
         struct trainer_slot fresh = {0};
-        enum err e = slot_open(c, model, batch_size, &fresh, out_code, fault);
+        enum err e = slot_open(c, model, batch_size, optimizer, &fresh, out_code, fault);
         while (e == ERR_NO_MEMORY && c->num_slots > 0) { /* what is only kept for later gives way */
             slot_release(c->ops, &fresh);
             evict_oldest(c);
-            e = slot_open(c, model, batch_size, &fresh, out_code, fault);
+            e = slot_open(c, model, batch_size, optimizer, &fresh, out_code, fault);
         }
         if (e) {
             slot_release(c->ops, &fresh);

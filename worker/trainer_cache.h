@@ -7,8 +7,9 @@
 
 /* A model made trainable on this thread. */
 struct trainer_slot {
-    char *model; /* its JSON text: with batch_size, what it is found by */
+    char *model; /* its JSON text: with batch_size and optimizer, what it is found by */
     int64_t batch_size;
+    enum optimizer_kind optimizer;
     struct arch *arch;
     struct trainer *trainer;
     struct update_block block; /* for what comes out of a task */
@@ -33,6 +34,7 @@ void trainer_cache_release(struct trainer_cache *c);
  * the next call. On an error *out_code is what the task fails with: model_unsupported, data_mismatch,
  * out_of_memory or internal. */
 enum err trainer_cache_get(struct trainer_cache *c, const char *model, int64_t batch_size,
-                           struct trainer_slot **out, const char **out_code, struct fault *fault) MUST_CHECK;
+                           enum optimizer_kind optimizer, struct trainer_slot **out, const char **out_code,
+                           struct fault *fault) MUST_CHECK;
 
 #endif

@@ -20,6 +20,7 @@ struct trainer {
     struct model *model;
     struct trainer_plan plan;
     int64_t max_batch;
+    enum optimizer_kind kind; /* for which there is room */
 
     /* order of one epoch; both for the device with the most examples */
     uint32_t *order;
@@ -80,7 +81,7 @@ static void local_close(struct trainer *t)
 }
 
 static enum err local_open(const struct arch *arch, const struct dataset *data, int64_t batch_size,
-                           struct trainer **out, struct fault *fault)
+                           enum optimizer_kind kind, struct trainer **out, struct fault *fault)
 {
     struct model_plan model = {0};
     enum err err = check_fit(arch, data, batch_size, fault);
@@ -96,11 +97,12 @@ static enum err local_open(const struct arch *arch, const struct dataset *data, 
     t->arch = arch;
     t->data = data;
     t->max_batch = batch_size;
+    t->kind = kind;
     err = compute_open(NULL, &t->compute, fault);
     if (!err)
-        err = model_plan(arch, t->compute, rows, &model, fault);
+        err = model_plan(arch, t->compute, rows, kind, &model, fault);
     if (!err)
-        err = model_new(arch, t->compute, rows, &t->model, fault);
+        err = model_new(arch, t->compute, rows, kind, &t->model, fault);
     t->plan = (struct trainer_plan){model.persistent_bytes, model.ephemeral_bytes};
     if (!err && take_order(t, most))
         err = fault_set(fault, ERR_NO_MEMORY, NULL, "out of memory for the order of %zu examples", most);
@@ -161,7 +163,11 @@ static enum err check_job(const struct trainer *t, const struct train_job *job, 
     if (job->local_steps < 1 && job->local_epochs < 1)
         return fault_set(fault, ERR_INVALID_FIELD, "training.local_epochs",
                          "a job needs local_steps or local_epochs of at least 1");
-    return ERR_OK;
+    if (optimizer_num_states(job->optimizer.kind) > optimizer_num_states(t->kind))
+        return fault_set(fault, ERR_INVALID_FIELD, "training.optimizer",
+                         "is \"%s\"; the trainer was opened for \"%s\", which keeps fewer states",
+                         optimizer_name(job->optimizer.kind), optimizer_name(t->kind));
+    return optimizer_check(&job->optimizer, fault);
 }
 
 static enum err find_device(const struct trainer *t, int64_t ordinal, const struct device_data **out,
@@ -196,7 +202,8 @@ static enum err local_begin(struct trainer *t, const struct train_job *job, cons
     err = model_write(t->model, MODEL_WEIGHTS, w_t);
     if (!err)
         err = model_write(t->model, MODEL_ANCHOR, w_t);
-    model_begin(t->model, rng_key(job->seed, RNG_DROPOUT, (uint64_t)job->round, (uint64_t)job->ordinal, 0));
+    model_begin(t->model, rng_key(job->seed, RNG_DROPOUT, (uint64_t)job->round, (uint64_t)job->ordinal, 0),
+                &t->job.optimizer);
     if (!err && job->want_gamma)
         err = full_gradient(t, device, MODEL_WEIGHTS); /* the proximal term is 0 here */
     if (!err && job->want_gamma)

@@ -56,6 +56,13 @@ static const struct json_field config_fields[] = {
     TASK_TEXT(optimizer, 1, LIMIT_NAME, NULLABLE),
 };
 
+/* Where the server says nothing, an optimizer's own defaults stand. */
+#define SETTING(member) JSON_FIELD(struct optimizer, member, JSON_FIELD_DOUBLE, NULLABLE)
+static const struct json_field optimizer_fields[] = {
+    SETTING(momentum), SETTING(beta1),        SETTING(beta2),
+    SETTING(epsilon),  SETTING(weight_decay), SETTING(clip_norm),
+};
+
 static const struct json_field budget_fields[] = {
     TASK_INT(max_steps, 0, LIMIT_STEPS, NULLABLE),
     JSON_FIELD(struct worker_task, max_seconds, JSON_FIELD_DOUBLE, NULLABLE),
@@ -65,6 +72,7 @@ static const struct json_field budget_fields[] = {
 
 void worker_task_init(struct worker_task *t)
 {
+    const struct optimizer momentum = optimizer_of(OPTIMIZER_MOMENTUM), adam = optimizer_of(OPTIMIZER_ADAM);
     *t = (struct worker_task){.task_id = "",
                               .run_id = "",
                               .device_id = "",
@@ -73,6 +81,10 @@ void worker_task_init(struct worker_task *t)
                               .model = "",
                               .dataset = "",
                               .optimizer = "sgd",
+                              .settings = {.momentum = momentum.momentum,
+                                           .beta1 = adam.beta1,
+                                           .beta2 = adam.beta2,
+                                           .epsilon = adam.epsilon},
                               .batch_size = 1,
                               .max_steps = -1,
                               .max_seconds = NAN,
@@ -138,6 +150,9 @@ enum err worker_task_parse(const json_t *json, struct arena *arena, struct worke
     if (!e)
         e = json_spec_parse(parts.config, config_fields, COUNT(config_fields), JSON_IGNORE_UNKNOWN, "config.",
                             arena, out, fault);
+    if (!e)
+        e = json_spec_parse(parts.config, optimizer_fields, COUNT(optimizer_fields), JSON_IGNORE_UNKNOWN,
+                            "config.", arena, &out->settings, fault);
     if (!e && parts.budget)
         e = json_spec_parse(parts.budget, budget_fields, COUNT(budget_fields), JSON_IGNORE_UNKNOWN, "budget.",
                             arena, out, fault);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include "common/base/arena.h"
 #include "common/base/err.h"
+#include "common/fl/optimizer.h"
 
 enum work_type { WORK_TRAIN, WORK_EVALUATE };
 
@@ -25,7 +26,8 @@ struct worker_task {
     int64_t local_epochs, local_steps; /* local_steps > 0 stands in place of local_epochs */
     int64_t batch_size;
     double learning_rate, proximal_mu;
-    const char *optimizer; /* "sgd" */
+    const char *optimizer;     /* "sgd"; the worker may not know it */
+    struct optimizer settings; /* of that optimizer, but for its kind */
     /* Bounds. */
     int64_t max_steps;    /* -1: none */
     double max_seconds;   /* of training; NaN: none */

@@ -39,6 +39,7 @@ static void job_init(struct sim_job *job, const struct task_offer *offer, const 
     task->learning_rate = offer->learning_rate;
     task->proximal_mu = offer->proximal_mu;
     task->optimizer = offer->optimizer;
+    task->settings = offer->settings;
     task->max_steps = t->max_steps;
     task->accept_partial = offer->accept_partial;
     /* Bounds of real time do not exist here. */

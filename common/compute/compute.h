@@ -117,6 +117,7 @@ enum compute_kind {
     COMPUTE_SCATTER_ADD,
     COMPUTE_PROX_GRADIENT,
     COMPUTE_PROX_STEP,
+    COMPUTE_DESCENT, /* compute_descent.h */
     COMPUTE_DOT,
     COMPUTE_SQUARED_DISTANCE,
     COMPUTE_KIND_COUNT
@@ -129,6 +130,7 @@ struct compute_pool;
 struct compute_unpack;
 struct compute_lstm; /* compute_lstm.h */
 struct compute_table;
+struct compute_descent; /* compute_descent.h */
 
 /* One operation; the functions below fill it in. */
 struct compute_op {
@@ -143,6 +145,7 @@ struct compute_op {
         const struct compute_unpack *unpack;
         const struct compute_lstm *lstm;
         const struct compute_table *table;
+        const struct compute_descent *descent;
     };
     struct compute_slice arg[COMPUTE_MAX_ARGS]; /* in the order of the functions' parameters */
     struct compute_slice scratch; /* compute_scratch_bytes of them, contents undefined before and after */

@@ -52,6 +52,7 @@ struct compute_operand {
 };
 /* What an operation reads and writes: size and direction of each argument. Returns how many there are. */
 int compute_operands(const struct compute_op *op, struct compute_operand out[COMPUTE_MAX_ARGS]);
+int compute_descent_operands(const struct compute_op *op, struct compute_operand out[COMPUTE_MAX_ARGS]);
 int compute_image_operands(const struct compute_op *op, struct compute_operand out[COMPUTE_MAX_ARGS]);
 int compute_lstm_operands(const struct compute_op *op, struct compute_operand out[COMPUTE_MAX_ARGS]);
 

@@ -30,6 +30,7 @@ static const char *const kind_names[COMPUTE_KIND_COUNT] = {
     [COMPUTE_GATHER] = "gather",
     [COMPUTE_SCATTER_ADD] = "scatter_add",
     [COMPUTE_PROX_STEP] = "prox_step",
+    [COMPUTE_DESCENT] = "descent",
     [COMPUTE_PROX_GRADIENT] = "prox_gradient",
     [COMPUTE_DOT] = "dot",
     [COMPUTE_SQUARED_DISTANCE] = "squared_distance",
@@ -123,6 +124,8 @@ int compute_operands(const struct compute_op *op, struct compute_operand out[COM
     case COMPUTE_PROX_STEP:
         out[0] = IN(n), out[1] = IN_OUT(n), out[2] = IN(n);
         return 3;
+    case COMPUTE_DESCENT:
+        return compute_descent_operands(op, out);
     case COMPUTE_DOT:
     case COMPUTE_SQUARED_DISTANCE:
         out[0] = IN(n), out[1] = IN(n), out[2] = OUT_DOUBLE;

@@ -3,6 +3,7 @@ noinst_LIBRARIES += libfedlane-nn.a libfedlane-trainer.a
 libfedlane_nn_a_SOURCES = \
 	common/compute/compute.c common/compute/compute.h \
 	common/compute/compute_impl.h \
+	common/compute/compute_descent.c common/compute/compute_descent.h \
 	common/compute/compute_image.c common/compute/compute_image.h \
 	common/compute/compute_lstm.c common/compute/compute_lstm.h \
 	common/compute/compute_ops.c \
@@ -27,11 +28,13 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/openblas/kernels_template.h \
 	common/compute/openblas/openblas.c \
 	common/compute/openblas/template_conv.h \
+	common/compute/openblas/template_descent.h \
 	common/compute/openblas/template_dot.h \
 	common/compute/openblas/template_exponential.h \
 	common/compute/openblas/template_lstm.h \
 	common/compute/openblas/template_long.h \
 	common/compute/openblas/template_many.h \
+	common/compute/openblas/template_norm.h \
 	common/compute/openblas/template_outer.h \
 	common/compute/openblas/template_panel.h \
 	common/compute/openblas/template_pointwise.h \
@@ -43,6 +46,7 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/openblas/tiles.c common/compute/openblas/tiles.h \
 	common/compute/reference/conv.c \
 	common/compute/reference/dense.c \
+	common/compute/reference/descent.c \
 	common/compute/reference/image.c \
 	common/compute/reference/lstm.c \
 	common/compute/reference/reference.c common/compute/reference/reference.h \
@@ -53,6 +57,7 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/team.c common/compute/team.h \
 	common/nn/conv2d.c \
 	common/nn/dense.c \
+	common/nn/descent.c common/nn/descent.h \
 	common/nn/dropout.c \
 	common/nn/embedding.c \
 	common/nn/layer.c common/nn/layer.h \

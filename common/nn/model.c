@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "common/base/rng.h"
+#include "common/nn/descent.h"
 #include "common/nn/loss.h"
 #include "common/nn/model_memory.h"
 #include "common/nn/model_params.h"
@@ -21,13 +22,15 @@ struct model {
     uint64_t stream;    /* of the job, for dropout */
     uint64_t num_steps; /* done since model_begin */
     bool is_training;   /* a step is under way */
+    struct optimizer optimizer;
+    size_t num_states; /* for which there is room */
 };
 
 /* All that is decided before memory is taken. *out_activations is the caller's to free, also after an error,
  * and so are the layers. */
 static enum err plan(const struct arch *arch, const struct compute *compute, size_t max_rows,
-                     struct model_layers *layers, struct model_memory *memory, size_t **out_activations,
-                     struct fault *fault)
+                     enum optimizer_kind kind, struct model_layers *layers, struct model_memory *memory,
+                     size_t **out_activations, struct fault *fault)
 {
     *out_activations = NULL;
     enum err err = model_layers_init(layers, arch, fault);
@@ -36,16 +39,17 @@ static enum err plan(const struct arch *arch, const struct compute *compute, siz
     *out_activations = calloc(layers->count + 1, sizeof **out_activations);
     if (!*out_activations)
         return fault_set(fault, ERR_NO_MEMORY, NULL, "out of memory for a model's layers");
-    return model_memory_plan(arch, compute, max_rows, layers, memory, *out_activations, fault);
+    return model_memory_plan(arch, compute, max_rows, optimizer_num_states(kind), layers, memory,
+                             *out_activations, fault);
 }
 
 enum err model_plan(const struct arch *arch, const struct compute *compute, size_t max_rows,
-                    struct model_plan *out, struct fault *fault)
+                    enum optimizer_kind kind, struct model_plan *out, struct fault *fault)
 {
     struct model_layers layers = {0};
     struct model_memory memory = {0};
     size_t *activations = NULL;
-    enum err err = plan(arch, compute, max_rows, &layers, &memory, &activations, fault);
+    enum err err = plan(arch, compute, max_rows, kind, &layers, &memory, &activations, fault);
     if (!err)
         *out = (struct model_plan){memory.persistent_bytes, memory.total_bytes - memory.persistent_bytes};
     free(activations);
@@ -100,8 +104,8 @@ static void refuse_memory(const struct model *m, struct fault *fault)
                         m->memory.total_bytes, m->max_rows);
 }
 
-enum err model_new(const struct arch *arch, struct compute *compute, size_t max_rows, struct model **out,
-                   struct fault *fault)
+enum err model_new(const struct arch *arch, struct compute *compute, size_t max_rows,
+                   enum optimizer_kind kind, struct model **out, struct fault *fault)
 {
     struct model *m = calloc(1, sizeof *m);
     if (!m)
@@ -111,7 +115,8 @@ enum err model_new(const struct arch *arch, struct compute *compute, size_t max_
     m->loss = arch->loss;
     m->num_outputs = arch->num_layers ? (size_t)arch->layers[arch->num_layers - 1].num_outputs : 0;
     m->max_rows = max_rows;
-    enum err err = plan(arch, compute, max_rows, &m->layers, &m->memory, &m->activations, fault);
+    m->num_states = optimizer_num_states(kind);
+    enum err err = plan(arch, compute, max_rows, kind, &m->layers, &m->memory, &m->activations, fault);
     if (!err) {
         err = take_memory(m);
         if (err)
@@ -262,32 +267,54 @@ static enum err step_of_one_layer(struct model *m, size_t rows, const struct sgd
                                 compute_at(losses, rows * sizeof(real)));
 }
 
-void model_begin(struct model *m, uint64_t stream)
+void model_begin(struct model *m, uint64_t stream, const struct optimizer *optimizer)
 {
     m->stream = stream;
     m->num_steps = 0;
+    m->optimizer = optimizer ? *optimizer : optimizer_of(OPTIMIZER_SGD);
+    if (optimizer_num_states(m->optimizer.kind) > m->num_states)
+        bug("a model with room for %zu states of an optimizer begins with %s", m->num_states,
+            optimizer_name(m->optimizer.kind));
+}
+
+/* The optimizer's step with GRADIENT, over all layers at once. */
+static enum err descend(struct model *m, const struct sgd *sgd)
+{
+    const struct compute_descent d = descent_of(&m->optimizer, m->num_steps + 1);
+    const struct compute_slice gradient = block_slice(m, MODEL_GRADIENT), norm = at(m, m->memory.scalar),
+                               states[] = {at(m, m->memory.states[0]), at(m, m->memory.states[1])};
+    enum err err = ERR_OK;
+    if (d.clip_norm > 0)
+        err = compute_dot(m->compute, block_floats(m), gradient, gradient, norm);
+    return err ? err
+               : compute_descent(m->compute, block_floats(m), &d, sgd->learning_rate, sgd->proximal_mu,
+                                 gradient, block_slice(m, MODEL_WEIGHTS), block_slice(m, MODEL_ANCHOR),
+                                 states, norm);
 }
 
 static enum err step(struct model *m, size_t rows, const struct sgd *sgd)
 {
-    const struct backward_goal goal = {.params = block_slice(m, MODEL_WEIGHTS), .sgd = sgd};
+    const bool is_plain = optimizer_is_plain(&m->optimizer);
+    const struct backward_goal goal = {.params = block_slice(m, MODEL_WEIGHTS), .sgd = is_plain ? sgd : NULL};
     enum err err = forward(m, rows, goal.params);
     if (!err)
         err =
             loss_gradient(m->compute, m->loss, rows, m->num_outputs, 1 / (real)rows, logits(m),
                           at(m, m->memory.labels), at(m, m->memory.deltas[0]), at(m, m->memory.step_losses));
-    return err ? err : backward(m, rows, &goal);
+    if (!err)
+        err = backward(m, rows, &goal);
+    return err || is_plain ? err : descend(m, sgd);
 }
 
 enum err model_step(struct model *m, size_t rows, const struct sgd *sgd)
 {
-    const bool is_one_layer = m->layers.count == 1 && m->layers.items[0].ops == &layer_dense;
+    const bool is_one_layer = m->layers.count == 1 && m->layers.items[0].ops == &layer_dense &&
+                              m->loss == LOSS_SOFTMAX_CROSS_ENTROPY && optimizer_is_plain(&m->optimizer);
     if (rows == 0)
         return ERR_OK;
     m->last_rows = rows;
     m->is_training = true;
-    enum err err = is_one_layer && m->loss == LOSS_SOFTMAX_CROSS_ENTROPY ? step_of_one_layer(m, rows, sgd)
-                                                                         : step(m, rows, sgd);
+    enum err err = is_one_layer ? step_of_one_layer(m, rows, sgd) : step(m, rows, sgd);
     m->is_training = false;
     m->num_steps++;
     return err;

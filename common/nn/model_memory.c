@@ -65,8 +65,8 @@ static void plan_layers(struct plan *p, const struct compute *compute, size_t ro
 }
 
 enum err model_memory_plan(const struct arch *arch, const struct compute *compute, size_t max_rows,
-                           struct model_layers *layers, struct model_memory *out, size_t *out_activations,
-                           struct fault *fault)
+                           size_t num_states, struct model_layers *layers, struct model_memory *out,
+                           size_t *out_activations, struct fault *fault)
 {
     struct plan p = {0};
     *out = (struct model_memory){0};
@@ -74,6 +74,8 @@ enum err model_memory_plan(const struct arch *arch, const struct compute *comput
     out->block_bytes = p.used;
     for (int i = 1; i < MODEL_NUM_BLOCKS; i++)
         out->blocks[i] = take(&p, out->block_bytes, 1, 1);
+    for (size_t i = 0; i < num_states; i++)
+        out->states[i] = take(&p, out->block_bytes, 1, 1);
     out->persistent_bytes = p.used;
     out->x = take_matrix(&p, max_rows, (size_t)arch->num_features);
     out->labels = take(&p, max_rows, 1, sizeof(int32_t));

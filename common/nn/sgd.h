@@ -1,6 +1,6 @@
-/* Plain SGD with the proximal term [arXiv 1812.06127, algorithm 2]: w <- w - learning_rate (grad + mu (w -
- * w0)), w0 the weights that the device received. It has no state. An optimizer with momentum does not take
- * this term through its state: that would be another algorithm. */
+/* The size of a step and the pull towards w0, the weights that the device received [arXiv 1812.06127,
+ * algorithm 2]. With plain SGD a step is w <- w - learning_rate (grad + mu (w - w0)), which each layer makes
+ * on its own; other optimizers (common/fl/optimizer.h) put another direction in the gradient's place. */
 #ifndef FEDLANE_NN_SGD_H
 #define FEDLANE_NN_SGD_H
 

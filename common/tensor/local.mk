@@ -3,6 +3,8 @@ noinst_LIBRARIES += libfedlane-fl.a
 libfedlane_fl_a_SOURCES = \
 	common/fl/average.c common/fl/average.h \
 	common/fl/dissimilarity.c common/fl/dissimilarity.h \
+	common/fl/learning_rate.c common/fl/learning_rate.h \
+	common/fl/optimizer.c common/fl/optimizer.h \
 	common/fl/proximal.c common/fl/proximal.h \
 	common/fl/schedule.c common/fl/schedule.h \
 	common/model/arch.c common/model/arch.h \

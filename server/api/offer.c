@@ -1,5 +1,6 @@
 #include "server/api/offer.h"
 
+#include <math.h>
 #include "server/api/fields.h"
 #include "server/core/names.h"
 
@@ -24,6 +25,18 @@ json_t *weights_url_json(const char *run_id, int64_t version)
     return json_sprintf(API_PREFIX "/runs/%s/models/%lld/weights", run_id, (long long)version);
 }
 
+/* All of them, null where the optimizer has none, so that no device can overlook one. */
+static void put_settings(struct obj *o, const struct optimizer *s)
+{
+    const bool has_momentum = optimizer_has_momentum(s->kind), has_betas = optimizer_has_betas(s->kind);
+    obj_num_or_null(o, "momentum", has_momentum ? s->momentum : NAN);
+    obj_num_or_null(o, "beta1", has_betas ? s->beta1 : NAN);
+    obj_num_or_null(o, "beta2", has_betas ? s->beta2 : NAN);
+    obj_num_or_null(o, "epsilon", has_betas ? s->epsilon : NAN);
+    obj_num(o, "weight_decay", s->weight_decay);
+    obj_num_or_null(o, "clip_norm", s->clip_norm > 0 ? s->clip_norm : NAN);
+}
+
 static json_t *config_json(const struct task_offer *f)
 {
     struct obj o = obj_new();
@@ -33,6 +46,7 @@ static json_t *config_json(const struct task_offer *f)
     obj_num(&o, "learning_rate", f->learning_rate);
     obj_num_or_null(&o, "proximal_mu", f->proximal_mu);
     obj_text(&o, "optimizer", f->optimizer);
+    put_settings(&o, &f->settings);
     obj_int(&o, "seed", f->seed);
     obj_int(&o, "round", f->task.round);
     obj_int(&o, "ordinal", f->task.ordinal);

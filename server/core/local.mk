@@ -32,6 +32,7 @@ libfedlane_core_a_SOURCES = \
 	server/core/run_life.c \
 	server/core/run_spec.c server/core/run_spec.h \
 	server/core/run_spec_systems.c \
+	server/core/run_spec_training.c \
 	server/core/steps.c server/core/steps.h \
 	server/core/strategy.c server/core/strategy.h \
 	server/core/strategy_fedprox.c \

@@ -6,6 +6,7 @@
 #define FEDLANE_CORE_OPS_H
 
 #include <jansson.h>
+#include "common/fl/optimizer.h"
 #include "common/model/arch.h"
 #include "common/tensor/safetensors.h"
 #include "server/core/core.h"
@@ -145,8 +146,9 @@ struct task_offer {
     const char *model;          /* JSON text of the spec's model */
     const char *weights_sha256; /* of the safetensors file of model_version */
     const char *optimizer;      /* "sgd" */
+    struct optimizer settings;  /* of that optimizer */
     int64_t local_epochs, local_steps, batch_size, seed;
-    double learning_rate, proximal_mu;
+    double learning_rate, proximal_mu; /* of the round */
     bool accept_partial;  /* false: work to the budget, and when that was not all, fail with code "incomplete"
                            */
     int64_t time_left_ms; /* until deadline_at; -1: no deadline */

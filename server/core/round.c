@@ -1,7 +1,6 @@
 #include "server/core/round.h"
 
 #include <math.h>
-#include "common/fl/proximal.h"
 #include "server/core/events.h"
 #include "server/core/metrics.h"
 #include "server/core/names.h"
@@ -43,13 +42,14 @@ static enum err warn_of_grown_mu(struct work *w, struct run_row *run, const stru
                                  const struct plan *plan)
 {
     struct round_row before = {0};
-    double rate = plan->spec.training.learning_rate;
-    if (!plan->spec.params.is_mu_dynamic || round->n == 0 || !proximal_is_unstable(rate, round->proximal_mu))
+    const struct training_spec *training = &plan->spec.training;
+    if (!plan->spec.params.is_mu_dynamic || round->n == 0 ||
+        !training_may_diverge(training, round->proximal_mu))
         return ERR_OK;
     enum err e = round_load(w, run->id, round->n - 1, &before);
-    if (e || proximal_is_unstable(rate, before.proximal_mu))
+    if (e || training_may_diverge(training, before.proximal_mu))
         return e;
-    return run_warn_of_divergence(w, run, rate, round->proximal_mu);
+    return run_warn_of_divergence(w, run, training, round->proximal_mu);
 }
 
 /* The strategy's word before training: mu of this round, from f(w_t) where it follows it. */

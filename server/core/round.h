@@ -55,7 +55,7 @@ enum err run_save(struct work *w, const struct run_row *run) MUST_CHECK;
 enum err run_finish(struct work *w, struct run_row *run, enum run_outcome outcome,
                     const char *reason) MUST_CHECK;
 /* Tells where the proximal term alone makes training diverge: eta * mu >= 2. Does not save. */
-enum err run_warn_of_divergence(struct work *w, struct run_row *run, double learning_rate,
+enum err run_warn_of_divergence(struct work *w, struct run_row *run, const struct training_spec *training,
                                 double mu) MUST_CHECK;
 /* From now on the run's bits depend on what no seed gives; the first reason is kept. Does not save. */
 void run_not_deterministic(struct run_row *run, const char *reason);

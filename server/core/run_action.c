@@ -112,7 +112,7 @@ static enum err config_change_record(struct work *w, struct op_run_config *a, co
         e = event_add(
             w, &a->out, "config_changed",
             json_pack("{s:I, s:O, s:s}", "from_round", from_round, "patch", a->patch, "by", w->caller));
-    return e ? e : run_warn_of_divergence(w, &a->out, spec->training.learning_rate, spec->params.proximal_mu);
+    return e ? e : run_warn_of_divergence(w, &a->out, &spec->training, spec->params.proximal_mu);
 }
 
 enum err op_run_config(struct store_txn *txn, void *arg)

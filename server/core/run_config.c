@@ -35,6 +35,7 @@ static enum err apply_training(json_t *training, const json_t *patch)
          has_steps = json_object_get(patch, "local_steps") != NULL;
     if (has_epochs != has_steps)
         (void)json_object_del(training, has_epochs ? "local_steps" : "local_epochs");
+    training_forget(training, json_string_value(json_object_get(patch, "optimizer")));
     return ERR_OK;
 }
 

@@ -79,7 +79,7 @@ enum err op_run_create(struct store_txn *txn, void *arg)
                       json_pack("{s:s, s:s, s:s}", "name", a->out.name, "experiment_id", a->out.experiment_id,
                                 "strategy", spec.strategy->name));
     if (!e)
-        e = run_warn_of_divergence(&w, &a->out, spec.training.learning_rate, spec.params.proximal_mu);
+        e = run_warn_of_divergence(&w, &a->out, &spec.training, spec.params.proximal_mu);
     if (!e && spec.autostart)
         e = run_start(&w, &a->out);
     if (!e)

@@ -1,5 +1,4 @@
 #include <stdio.h>
-#include "common/fl/proximal.h"
 #include "server/core/events.h"
 #include "server/core/names.h"
 #include "server/core/round.h"
@@ -33,14 +32,15 @@ void run_depends_on_time(struct run_row *run, const struct run_spec *spec, const
         run_not_deterministic(run, reason);
 }
 
-enum err run_warn_of_divergence(struct work *w, struct run_row *run, double learning_rate, double mu)
+enum err run_warn_of_divergence(struct work *w, struct run_row *run, const struct training_spec *training,
+                                double mu)
 {
     char text[200];
-    if (!proximal_is_unstable(learning_rate, mu))
+    if (!training_may_diverge(training, mu))
         return ERR_OK;
     (void)snprintf(text, sizeof text,
                    "learning_rate * proximal_mu = %.3g is 2 or more: the proximal term alone makes training "
                    "diverge; lower one of them",
-                   learning_rate * mu);
+                   training->learning_rate * mu);
     return event_warn(w, run, text);
 }

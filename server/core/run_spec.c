@@ -11,7 +11,6 @@
 #define COUNT(a)                  (sizeof(a) / sizeof *(a))
 #define DEFAULT_DEVICES_PER_ROUND 10
 
-static const char *const optimizers[] = {"sgd", NULL};
 static const char *const too_few[] = {"extend", "skip", "fail", NULL};
 static const char *const evaluate_on[] = {"selected", "all_devices", "none", NULL};
 static const char *const keep_updates[] = {"round", "all", NULL};
@@ -53,14 +52,6 @@ static const struct json_field strategy_fields[] = {
     JSON_FIELD(struct raw_strategy, name, JSON_FIELD_TEXT, .min = 1, .max = LIMIT_NAME),
     JSON_FIELD(struct raw_strategy, params, JSON_FIELD_OBJECT, .allow_null = true),
 };
-static const struct json_field training_fields[] = {
-    JSON_FIELD(struct training_spec, local_epochs, JSON_FIELD_INT, .min = 1, .max = LIMIT_EPOCHS),
-    JSON_FIELD(struct training_spec, local_steps, JSON_FIELD_INT, .min = 1, .max = (double)LIMIT_STEPS),
-    JSON_FIELD(struct training_spec, batch_size, JSON_FIELD_INT, .min = 1, .max = (double)LIMIT_BATCH),
-    JSON_FIELD(struct training_spec, learning_rate, JSON_FIELD_DOUBLE, .min = 1e-12, .max = 1e6,
-               .is_required = true),
-    JSON_FIELD(struct training_spec, optimizer, JSON_FIELD_CHOICE, .choices = optimizers),
-};
 static const struct json_field selection_fields[] = {
     JSON_FIELD(struct selection_spec, devices_per_round, JSON_FIELD_INT, .min = 1,
                .max = LIMIT_DEVICES_PER_RUN),
@@ -86,11 +77,6 @@ static const struct json_field retention_fields[] = {
     JSON_FIELD(struct raw_retention, keep_models, JSON_FIELD_TEXT, .min = 1, .max = 40),
     JSON_FIELD(struct raw_retention, keep_updates, JSON_FIELD_CHOICE, .choices = keep_updates),
 };
-
-const char *optimizer_name(int optimizer)
-{
-    return optimizers[optimizer];
-}
 
 /* The object of a section; an empty one where it is left out, so that the faults of its required fields name
  * them. */
@@ -133,40 +119,11 @@ static enum err strategy_parse(json_t *doc, struct arena *arena, struct run_spec
     return e ? e : out->strategy->configure(params, arena, &out->params, fault);
 }
 
-/* An optimizer with a state of its own would push the proximal term through it. */
-static enum err optimizer_check(const json_t *training, const struct strategy_params *params,
-                                struct fault *fault)
+static enum err training_parse(json_t *doc, struct arena *arena, struct run_spec *out, struct fault *fault)
 {
-    const char *name = json_string_value(json_object_get(training, "optimizer"));
-    bool has_term = params->is_mu_dynamic || params->proximal_mu > 0;
-    if (!name || !has_term || strcmp(name, optimizer_name(0)) == 0)
-        return ERR_OK;
-    return fault_set(fault, ERR_INVALID_FIELD, "training.optimizer",
-                     "\"%.40s\" would carry the proximal term in its own state, which is another algorithm "
-                     "than FedProx: its local steps are those of \"%s\"",
-                     name, optimizer_name(0));
-}
-
-static enum err training_parse(json_t *doc, const struct strategy_params *params, struct arena *arena,
-                               struct training_spec *out, struct fault *fault)
-{
-    *out = (struct training_spec){.local_epochs = 1, .batch_size = 10};
-    enum err e = optimizer_check(json_object_get(doc, "training"), params, fault);
-    if (!e)
-        e = section_parse(doc, "training", training_fields, COUNT(training_fields), arena, out, fault);
-    if (e)
-        return e;
-    json_t *section = json_object_get(doc, "training");
-    if (out->local_steps > 0 && json_object_get(section, "local_epochs"))
-        return fault_set(fault, ERR_INVALID_FIELD, "training.local_steps",
-                         "stands in place of local_epochs: give one of them, not both");
-    bool in_steps = out->local_steps > 0;
-    if (in_steps)
-        out->local_epochs = 0;
-    e = json_fill_defaults(section, training_fields, COUNT(training_fields), out);
-    if (!e)
-        (void)json_object_del(section, in_steps ? "local_epochs" : "local_steps");
-    return e;
+    json_t *section = NULL;
+    enum err e = section_get(doc, "training", &section);
+    return e ? e : training_spec_parse(section, out->num_rounds, arena, &out->training, fault);
 }
 
 static enum err labels_check(const json_t *labels, struct fault *fault)
@@ -306,7 +263,7 @@ enum err run_spec_parse(json_t *doc, struct arena *arena, struct run_spec *out, 
     if (!e)
         e = out->dataset ? strategy_parse(doc, arena, out, fault) : ERR_NO_MEMORY;
     if (!e)
-        e = training_parse(doc, &out->params, arena, &out->training, fault);
+        e = training_parse(doc, arena, out, fault);
     if (!e)
         e = selection_parse(doc, arena, &out->selection, fault);
     if (!e)

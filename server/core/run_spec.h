@@ -4,13 +4,16 @@
 #ifndef FEDLANE_CORE_RUN_SPEC_H
 #define FEDLANE_CORE_RUN_SPEC_H
 
+#include "common/fl/learning_rate.h"
+#include "common/fl/optimizer.h"
 #include "server/core/strategy.h"
 
 struct training_spec {
     int64_t local_epochs, local_steps; /* local_steps > 0 stands in place of the epochs */
     int64_t batch_size;
-    double learning_rate;
-    int optimizer;
+    double learning_rate; /* before its schedule */
+    struct rate_schedule schedule;
+    struct optimizer optimizer;
 };
 
 struct selection_spec {
@@ -82,7 +85,16 @@ enum err systems_spec_parse(json_t *doc, struct arena *arena, struct systems_spe
 /* The first field of "systems" that needs a virtual clock; NULL where there is none. */
 const char *systems_timed_field(const json_t *doc);
 
-const char *optimizer_name(int optimizer);
+/* The section "training", likewise. */
+enum err training_spec_parse(json_t *training, int64_t num_rounds, struct arena *arena,
+                             struct training_spec *out, struct fault *fault) MUST_CHECK;
+/* Takes the settings out of such a section that an optimizer does not have. */
+void training_forget(json_t *training, const char *optimizer);
+/* The learning rate of a round. */
+double training_rate(const struct training_spec *t, int64_t round);
+/* Whether the proximal term alone makes steps diverge at the largest rate of all rounds. False where it goes
+ * through the optimizer's state, where another condition holds. */
+bool training_may_diverge(const struct training_spec *t, double mu);
 
 /* The part of a spec that may change while a run goes on: training, strategy.params, reporting, evaluation.
  * New reference. */

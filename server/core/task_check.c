@@ -20,6 +20,7 @@ static enum err check_echoes(const struct task_row *t, const struct round_row *r
                              const struct task_report *r, struct fault *fault)
 {
     const struct training_spec *job = &plan->spec.training;
+    const double learning_rate = training_rate(job, round->n);
     const struct {
         const char *field;
         int64_t expected, got;
@@ -35,8 +36,8 @@ static enum err check_echoes(const struct task_row *t, const struct round_row *r
         return ERR_OK;
     if (task_report_has(r, &r->proximal_mu) && differs(r->proximal_mu, round->proximal_mu))
         return mismatch(fault, "proximal_mu", round->proximal_mu, r->proximal_mu);
-    if (task_report_has(r, &r->learning_rate) && differs(r->learning_rate, job->learning_rate))
-        return mismatch(fault, "learning_rate", job->learning_rate, r->learning_rate);
+    if (task_report_has(r, &r->learning_rate) && differs(r->learning_rate, learning_rate))
+        return mismatch(fault, "learning_rate", learning_rate, r->learning_rate);
     uint64_t seed;
     if (*r->seed && (str_to_u64(r->seed, &seed) || seed != (uint64_t)plan->spec.seed))
         return fault_set(fault, ERR_CONFIG_MISMATCH, "seed",

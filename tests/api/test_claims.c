@@ -154,6 +154,10 @@ START_TEST(test_a_task_says_everything)
     ck_assert_int_eq(int_at(t, "config.round"), 0);
     ck_assert_int_eq(int_at(t, "config.ordinal"), 0);
     ck_assert_str_eq(text_at(t, "config.optimizer"), "sgd");
+    ck_assert(json_is_null(json_at(t, "config.momentum")) && json_is_null(json_at(t, "config.beta1")));
+    ck_assert(json_is_null(json_at(t, "config.beta2")) && json_is_null(json_at(t, "config.epsilon")));
+    ck_assert(json_is_null(json_at(t, "config.clip_norm")));
+    ck_assert_double_eq(json_number_value(json_at(t, "config.weight_decay")), 0);
     ck_assert_double_eq(json_number_value(json_at(t, "config.learning_rate")), 0.1);
     ck_assert_double_eq(json_number_value(json_at(t, "config.proximal_mu")), 0.5);
     ck_assert(json_is_true(json_at(t, "config.accept_partial")));

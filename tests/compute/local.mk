@@ -3,6 +3,7 @@ check_PROGRAMS += tests/bin/test_ops tests/bin/test_tiles
 TESTS += tests/bin/test_ops tests/bin/test_tiles
 
 tests_bin_test_ops_SOURCES = tests/compute/test_ops.c \
+	tests/compute/descent_ops.c tests/compute/descent_ops.h \
 	tests/compute/image_ops.c tests/compute/image_ops.h \
 	tests/compute/lstm_ops.c tests/compute/lstm_ops.h \
 	tests/compute/sequence_ops.c tests/compute/sequence_ops.h \

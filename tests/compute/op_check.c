@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "common/base/rng.h"
+#include "common/compute/compute_descent.h"
 
 static bool is_label(const struct compute_op *op, int arg)
 {
@@ -129,6 +130,8 @@ static void make_operand(const struct compute_op *op, int a, uint64_t key, struc
         int32_t label = op->outputs ? (int32_t)(rng_u64(key, i) % op->outputs) : 0;
         if (op->kind == COMPUTE_SIGMOID_GRADIENT || op->kind == COMPUTE_SIGMOID_LOSS)
             label = (int32_t)(rng_u64(key, i) % 2);
+        if (op->kind == COMPUTE_DESCENT && a == 4 && !is_out)
+            f = fabsf(f); /* a mean of squares */
         if (a == 0 && is_table(op))
             f = (float)(rng_u64(key, i) % op->table->vocabulary);
         if (!is_out && i < n && is_padding(op, a, i))
@@ -138,6 +141,8 @@ static void make_operand(const struct compute_op *op, int a, uint64_t key, struc
         else
             memcpy(out->bytes[a] + 4 * i, &f, 4);
     }
+    if (op->kind == COMPUTE_DESCENT && a == 5 && out->info[a].bytes > 0)
+        memcpy(out->bytes[a], &(double){1.7 * (double)op->rows}, sizeof(double));
     if (pool && !is_out)
         make_bytes(op, pool, key, out->info[a].bytes, out->bytes[a]);
 }

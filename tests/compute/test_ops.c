@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/base/rng.h"
+#include "tests/compute/descent_ops.h"
 #include "tests/compute/image_ops.h"
 #include "tests/compute/lstm_ops.h"
 #include "tests/compute/sequence_ops.h"
@@ -80,6 +81,7 @@ static void ck_backend_in_part(struct compute *c, size_t part)
         drop.scale = (real[]){0, 0.5f, 0.3f, 0.999f}[i];
         ck_op(c, reference, drop);
     }
+    ck_descent_ops(c, reference);
     ck_image_ops(c, reference);
     ck_lstm_ops(c, reference);
     ck_sequence_ops(c, reference);
@@ -341,6 +343,46 @@ START_TEST(test_rows_are_independent)
 }
 END_TEST
 
+/* By a plainly written loop in double, over three steps from states of nothing. */
+START_TEST(test_descents_by_hand)
+{
+    static const char *const backends[] = {"reference", "openblas"};
+    for (size_t i = 0; i < 2; i++) {
+        struct compute *c = NULL;
+        ck_assert_int_eq(compute_open(backends[i], &c, NULL), ERR_OK);
+        ck_descents_by_hand(c);
+        compute_close(c);
+    }
+}
+END_TEST
+
+/* The same sum on every kind of CPU, since products are exact and the order is fixed. */
+START_TEST(test_dots_are_equal_on_all_cpus)
+{
+    static const char *const cpus[] = {"baseline", "avx2", ""};
+    const struct compute_op op = make_op(COMPUTE_DOT, 4099, 0, 0);
+    struct operands first;
+    make_operands(&op, 1, &first);
+    ck_assert_int_eq(setenv("FEDLANE_CPU", cpus[_i], 1), 0);
+    struct compute *c = NULL;
+    ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
+    run_on(c, op, &first, 0);
+    double sums[16] = {0}, got;
+    const float *a = (const float *)(const void *)first.bytes[0],
+                *b = (const float *)(const void *)first.bytes[1];
+    for (size_t k = 0; k < op.rows; k++)
+        sums[k % 16] += (double)a[k] * (double)b[k];
+    for (size_t half = 8; half > 0; half /= 2) {
+        for (size_t k = 0; k < half; k++)
+            sums[k] += sums[k + half];
+    }
+    memcpy(&got, first.bytes[2], sizeof got);
+    ck_assert_mem_eq(&got, &sums[0], sizeof got);
+    free_operands(&first);
+    compute_close(c);
+}
+END_TEST
+
 struct job {
     struct operands o;
     struct compute_op op;
@@ -393,6 +435,8 @@ int main(void)
     tcase_add_test(tc, test_exponentials_are_exact_enough);
     tcase_add_test(tc, test_non_finite_logits_show);
     tcase_add_test(tc, test_ties_go_to_the_first);
+    tcase_add_test(tc, test_descents_by_hand);
+    tcase_add_loop_test(tc, test_dots_are_equal_on_all_cpus, 0, 3);
     tcase_add_test(tc, test_rows_are_independent);
     tcase_add_test(tc, test_threads_do_not_change_the_bits);
     suite_add_tcase(suite, tc);

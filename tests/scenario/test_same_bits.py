@@ -17,6 +17,11 @@ def specs():
         "what gradients say": merged(base, {"evaluation": {"gamma": True, "dissimilarity": True, "grad_variance": True}}),
         "one epoch, partial work in batches": merged(base, {"training": {"local_epochs": 1}}),
         "steps in place of epochs": merged(base, {"training": {"local_epochs": None, "local_steps": 17}}),
+        "adam on a cosine": merged(base, {"num_rounds": 4, "model": MLP, "training": {
+            "optimizer": "adam", "learning_rate": 0.003, "clip_norm": 0.5, "weight_decay": 0.001,
+            "learning_rate_schedule": {"type": "cosine", "warmup_rounds": 1}}}),
+        "momentum through the proximal term": merged(base, {"num_rounds": 3, "training": {
+            "optimizer": "prox_momentum", "momentum": 0.5, "learning_rate_schedule": {"type": "step", "step_size": 1, "gamma": 0.5}}}),
         "dynamic mu": merged(base, {"strategy": {"params": {"proximal_mu": {"dynamic": {"start": 0, "step": 0.1, "patience": 5}}}}}),
     }
 

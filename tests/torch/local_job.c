@@ -65,8 +65,9 @@ static enum err read_case(const char *path, struct work *k, struct fault *fault)
     size_t n = (size_t)k->arch->tensors.num_params;
     k->w = calloc(n, sizeof *k->w);
     k->out = calloc(n, sizeof *k->out);
-    return k->w && k->out ? trainer_local.open(k->arch, k->data, k->job.batch_size, &k->trainer, fault)
-                          : ERR_NO_MEMORY;
+    return k->w && k->out
+               ? trainer_local.open(k->arch, k->data, k->job.batch_size, OPTIMIZER_SGD, &k->trainer, fault)
+               : ERR_NO_MEMORY;
 }
 
 static enum err read_weights(const char *path, struct work *k, struct fault *fault)

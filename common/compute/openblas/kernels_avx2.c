@@ -1,4 +1,5 @@
 #include "common/base/rng.h"
+#include "common/compute/compute_descent.h"
 #include "common/compute/openblas/conv.h"
 #include "common/compute/openblas/kernels.h"
 #include "common/compute/openblas/lstm.h"
@@ -46,6 +47,11 @@ KERNEL_TARGET static inline vf fill_part(vf v, size_t n, float f)
 KERNEL_TARGET static inline vf at_least(vf v, vf floor)
 {
     return (vf)_mm256_max_ps((__m256)floor, (__m256)v);
+}
+
+KERNEL_TARGET static inline vf square_root(vf v)
+{
+    return (vf)_mm256_sqrt_ps((__m256)v);
 }
 
 KERNEL_TARGET static inline vf where_positive(vf v, vf w)

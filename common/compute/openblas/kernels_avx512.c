@@ -1,4 +1,5 @@
 #include "common/base/rng.h"
+#include "common/compute/compute_descent.h"
 #include "common/compute/openblas/conv.h"
 #include "common/compute/openblas/kernels.h"
 #include "common/compute/openblas/lstm.h"
@@ -55,6 +56,11 @@ KERNEL_TARGET static inline void store_part(float *p, vf v, size_t n)
 KERNEL_TARGET static inline vf at_least(vf v, vf floor)
 {
     return (vf)_mm512_max_ps((__m512)floor, (__m512)v);
+}
+
+KERNEL_TARGET static inline vf square_root(vf v)
+{
+    return (vf)_mm512_sqrt_ps((__m512)v);
 }
 
 KERNEL_TARGET static inline vf where_positive(vf v, vf w)

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 #include "common/base/rng.h"
+#include "common/compute/compute_descent.h"
 #include "common/compute/openblas/conv.h"
 #include "common/compute/openblas/kernels.h"
 #include "common/compute/openblas/lstm.h"
@@ -43,6 +44,14 @@ static inline vf fill_part(vf v, size_t n, float f)
 static inline vf at_least(vf v, vf floor)
 {
     return select_lanes(v < floor, floor, v);
+}
+
+static inline vf square_root(vf v)
+{
+    vf root;
+    for (int i = 0; i < LANES; i++)
+        root[i] = sqrtf(v[i]);
+    return root;
 }
 
 static inline vf where_positive(vf v, vf w)

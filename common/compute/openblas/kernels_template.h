@@ -4,6 +4,7 @@
  * - fill_part: lanes from n on become a number, 1 <= n <= LANES
  * - at_least(v, floor): the larger of both per lane; a NaN in v stays
  * - where_positive(v, w): w where v > 0, else 0
+ * - square_root: of each lane, correctly rounded
  * - sum_lanes4, max_lanes4: the sum and the largest of the lanes of each of four vectors
  * - with HAS_PARTS, load_part and store_part
  * IS_BLAS_SLOWER: than dense_forward_many and dense_input_gradient_many. DOT_ROWS, OUTER_VECTORS, PANEL_ROWS,
@@ -73,6 +74,8 @@ INLINE void store_part(float *p, vf v, size_t n)
 #include "common/compute/openblas/template_lstm.h"
 #include "common/compute/openblas/template_pointwise.h"
 #include "common/compute/openblas/template_sequence.h"
+#include "common/compute/openblas/template_descent.h"
+#include "common/compute/openblas/template_norm.h"
 
 const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
                                     .part = {[COMPUTE_DENSE_FORWARD] = dense_forward_any,
@@ -96,7 +99,9 @@ const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
                                             [COMPUTE_UNPACK] = unpack,
                                             [COMPUTE_LAST_STEP] = last_step,
                                             [COMPUTE_GATHER] = gather,
-                                            [COMPUTE_SCATTER_ADD] = scatter_add},
+                                            [COMPUTE_SCATTER_ADD] = scatter_add,
+                                            [COMPUTE_DESCENT] = descent,
+                                            [COMPUTE_DOT] = dot},
                                     .prepare = {[COMPUTE_CONV_FORWARD] = conv_forward_prepare,
                                                 [COMPUTE_LSTM_FORWARD] = lstm_forward_prepare,
                                                 [COMPUTE_LSTM_BACKWARD] = lstm_backward_prepare},

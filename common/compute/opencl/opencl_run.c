@@ -157,6 +157,7 @@ bool opencl_supports(void *state, const struct compute_op *op)
     case COMPUTE_DOT:
     case COMPUTE_SQUARED_DISTANCE:
         return o->device->has_double;
+    case COMPUTE_DESCENT:
     case COMPUTE_KIND_COUNT:
         return false;
     default:

@@ -35,6 +35,7 @@ static void (*const operations[COMPUTE_KIND_COUNT])(const struct compute_op *op)
     [COMPUTE_LAST_STEP] = reference_last_step,
     [COMPUTE_GATHER] = reference_gather,
     [COMPUTE_SCATTER_ADD] = reference_scatter_add,
+    [COMPUTE_DESCENT] = reference_descent,
     [COMPUTE_PROX_STEP] = reference_prox_step,
     [COMPUTE_PROX_GRADIENT] = reference_prox_gradient,
     [COMPUTE_DOT] = reference_dot,

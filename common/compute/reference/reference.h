@@ -44,6 +44,7 @@ void reference_dropout(const struct compute_op *op);
 void reference_last_step(const struct compute_op *op);
 void reference_gather(const struct compute_op *op);
 void reference_scatter_add(const struct compute_op *op);
+void reference_descent(const struct compute_op *op);
 void reference_prox_step(const struct compute_op *op);
 void reference_prox_gradient(const struct compute_op *op);
 void reference_dot(const struct compute_op *op);

@@ -221,6 +221,65 @@ START_TEST(test_config_changes_from_the_next_round_on)
 }
 END_TEST
 
+static void work_a_round(struct lab *lab, int64_t round, double rate)
+{
+    struct task_offer offer;
+    for (int64_t device = 0; device < 2; device++) {
+        ck_assert(lab_claim(lab, device, &offer));
+        ck_assert_int_eq(offer.task.round, round);
+        ck_assert_double_eq_tol(offer.learning_rate, rate, 1e-15);
+        lab_answer(lab, &offer, 1, 0);
+    }
+}
+
+/* Devices are told each round's rate and all of the optimizer; both may change while the run goes on, and a
+ * setting that the new optimizer does not have is forgotten. */
+START_TEST(test_optimizer_and_rate_of_each_round)
+{
+    struct lab lab;
+    struct task_offer offer;
+    lab_open(&lab);
+    lab_devices(&lab, 2, 4);
+    const char *id = lab_submit(
+        &lab,
+        "{\"num_rounds\": 6, \"training\": {\"optimizer\": \"adam\", \"beta2\": 0.99, \"clip_norm\": 3, "
+        "\"learning_rate_schedule\": {\"type\": \"step\", \"step_size\": 1, \"gamma\": 0.5, "
+        "\"warmup_rounds\": 1}}}");
+    work_a_round(&lab, 0, 0.05);
+    work_a_round(&lab, 1, 0.1);
+    ck_assert_int_eq(lab_config(&lab, id, "{\"training\": {\"momentum\": 0.5}}"), ERR_INVALID_FIELD);
+    ck_assert_str_eq(lab.fault.field, "training.momentum");
+    ck_assert_int_eq(lab_config(&lab, id, "{\"training\": {\"optimizer\": \"prox_momentum\"}}"), ERR_OK);
+    ck_assert(lab_claim(&lab, 0, &offer));
+    ck_assert_str_eq(offer.optimizer, "adam"); /* of the round that is under way */
+    ck_assert(offer.settings.beta2 == 0.99 && offer.settings.beta1 == 0.9 && offer.settings.clip_norm == 3);
+    struct task_report r = lab_report(&lab, &offer, 1);
+    r.learning_rate = 0.1;
+    struct op_task_update refused;
+    ck_assert_int_eq(lab_send(&lab, &offer, &r, 1, &refused), ERR_CONFIG_MISMATCH);
+    ck_assert_str_eq(refused.base.fault.field, "learning_rate");
+    lab_answer(&lab, &offer, 1, 0);
+    lab_work(&lab, 1, 1, 0);
+    ck_assert(lab_claim(&lab, 0, &offer));
+    ck_assert_str_eq(offer.optimizer, "prox_momentum");
+    ck_assert(offer.settings.momentum == 0.9 && offer.settings.clip_norm == 3);
+    ck_assert_double_eq_tol(offer.learning_rate, 0.025, 1e-15);
+    lab_answer(&lab, &offer, 1, 0);
+    ck_assert_int_eq(
+        lab_config(&lab, id, "{\"training\": {\"learning_rate_schedule\": null, \"clip_norm\": null}}"),
+        ERR_OK);
+    lab_work(&lab, 1, 1, 0);
+    ck_assert(lab_claim(&lab, 0, &offer));
+    ck_assert(offer.learning_rate == 0.1 && !(offer.settings.clip_norm > 0));
+    json_t *config = lab_json(lab_round(&lab, id, 4).config), *training = json_object_get(config, "training");
+    ck_assert(json_is_null(json_object_get(training, "clip_norm")));
+    ck_assert(json_is_null(json_object_get(training, "learning_rate_schedule")));
+    ck_assert_ptr_null(json_object_get(training, "beta2"));
+    json_decref(config);
+    lab_close(&lab);
+}
+END_TEST
+
 /* Each time to another value; the same change sent again is none. */
 static int64_t changed_from(struct lab *lab, const char *id)
 {
@@ -380,6 +439,7 @@ int main(void)
                                   test_a_stopped_run_stays_stopped,
                                   test_runs_that_wait_pause_or_never_began_can_be_stopped,
                                   test_config_changes_from_the_next_round_on,
+                                  test_optimizer_and_rate_of_each_round,
                                   test_a_config_change_says_from_which_round_on,
                                   test_a_stopped_run_keeps_the_updates_it_is_to_keep,
                                   test_bad_config_changes_nothing,

@@ -73,13 +73,72 @@ static const struct {
     {"{\"training\": {\"local_epochs\": 0}}", "training.local_epochs", "0", ERR_INVALID_FIELD},
     {"{\"training\": {\"local_steps\": 5}}", "training.local_steps", "not both", ERR_INVALID_FIELD},
     {"{\"training\": {\"batch_size\": 0}}", "training.batch_size", "0", ERR_INVALID_FIELD},
-    {"{\"training\": {\"optimizer\": \"adam\"}, \"strategy\": {\"params\": {\"proximal_mu\": 0.1}}}",
-     "training.optimizer", "\"adam\" would carry the proximal term", ERR_INVALID_FIELD},
-    {"{\"training\": {\"optimizer\": \"momentum\"}, \"evaluation\": {\"on\": \"all_devices\"}, \"strategy\": "
-     "{\"params\": {\"proximal_mu\": {\"dynamic\": {}}}}}",
-     "training.optimizer", "\"momentum\" would carry the proximal term", ERR_INVALID_FIELD},
-    {"{\"training\": {\"optimizer\": \"adam\"}}", "training.optimizer", "must be one of \"sgd\"",
+    {"{\"training\": {\"optimizer\": \"adagrad\"}}", "training.optimizer",
+     "must be one of \"sgd\", \"momentum\", \"adam\", \"prox_momentum\", \"prox_adam\", but is \"adagrad\"",
      ERR_INVALID_FIELD},
+    {"{\"training\": {\"optimizer\": \"momentum\", \"momentum\": 1}}", "training.momentum",
+     "between 0 and 0.999999, but is 1", ERR_INVALID_FIELD},
+    {"{\"training\": {\"optimizer\": \"momentum\", \"momentum\": -0.1}}", "training.momentum",
+     "between 0 and 0.999999, but is -0.1", ERR_INVALID_FIELD},
+    {"{\"training\": {\"optimizer\": \"prox_momentum\", \"momentum\": \"NaN\"}}", "training.momentum",
+     "must be a number", ERR_INVALID_FIELD},
+    {"{\"training\": {\"optimizer\": \"adam\", \"beta1\": 1}}", "training.beta1",
+     "between 0 and 0.999999, but is 1", ERR_INVALID_FIELD},
+    {"{\"training\": {\"optimizer\": \"prox_adam\", \"beta2\": 1}}", "training.beta2",
+     "between 0 and 0.999999, but is 1", ERR_INVALID_FIELD},
+    {"{\"training\": {\"optimizer\": \"adam\", \"beta2\": true}}", "training.beta2", "must be a number",
+     ERR_INVALID_FIELD},
+    {"{\"training\": {\"optimizer\": \"adam\", \"epsilon\": 0}}", "training.epsilon",
+     "between 1e-12 and 1, but is 0", ERR_INVALID_FIELD},
+    {"{\"training\": {\"optimizer\": \"adam\", \"eps\": 1e-8}}", "training.eps", "no known field",
+     ERR_UNKNOWN_FIELD},
+    {"{\"training\": {\"momentum\": 0.9}}", "training.momentum",
+     "of \"momentum\" and \"prox_momentum\" only, and this is \"sgd\"", ERR_INVALID_FIELD},
+    {"{\"training\": {\"optimizer\": \"adam\", \"momentum\": 0.9}}", "training.momentum",
+     "and this is \"adam\"", ERR_INVALID_FIELD},
+    {"{\"training\": {\"optimizer\": \"momentum\", \"beta1\": 0.9}}", "training.beta1",
+     "of \"adam\" and \"prox_adam\" only", ERR_INVALID_FIELD},
+    {"{\"training\": {\"optimizer\": \"prox_momentum\", \"epsilon\": 0.1}}", "training.epsilon",
+     "and this is \"prox_momentum\"", ERR_INVALID_FIELD},
+    {"{\"training\": {\"weight_decay\": -1}}", "training.weight_decay", "between 0 and 1000000, but is -1",
+     ERR_INVALID_FIELD},
+    {"{\"training\": {\"weight_decay\": \"0.1\"}}", "training.weight_decay", "must be a number",
+     ERR_INVALID_FIELD},
+    {"{\"training\": {\"clip_norm\": -1}}", "training.clip_norm",
+     "between 1e-12 and 1000000000000, but is -1", ERR_INVALID_FIELD},
+    {"{\"training\": {\"clip_norm\": 0}}", "training.clip_norm", "between 1e-12 and 1000000000000, but is 0",
+     ERR_INVALID_FIELD},
+    {"{\"training\": {\"learning_rate_schedule\": \"cosine\"}}", "training.learning_rate_schedule",
+     "an object", ERR_INVALID_FIELD},
+    {"{\"training\": {\"learning_rate_schedule\": {}}}", "training.learning_rate_schedule.type",
+     "\"constant\", \"step\", \"exponential\", \"cosine\"", ERR_MISSING_FIELD},
+    {"{\"training\": {\"learning_rate_schedule\": {\"type\": \"poly\"}}}",
+     "training.learning_rate_schedule.type",
+     "\"constant\", \"step\", \"exponential\", \"cosine\", but is \"poly\"", ERR_INVALID_FIELD},
+    {"{\"training\": {\"learning_rate_schedule\": {\"type\": \"step\"}}}",
+     "training.learning_rate_schedule.step_size", "required", ERR_MISSING_FIELD},
+    {"{\"training\": {\"learning_rate_schedule\": {\"type\": \"step\", \"step_size\": 0}}}",
+     "training.learning_rate_schedule.step_size", "between 1 and 1000000", ERR_INVALID_FIELD},
+    {"{\"training\": {\"learning_rate_schedule\": {\"type\": \"step\", \"step_size\": 2, \"gamma\": 1.5}}}",
+     "training.learning_rate_schedule.gamma", "between 1e-06 and 1, but is 1.5", ERR_INVALID_FIELD},
+    {"{\"training\": {\"learning_rate_schedule\": {\"type\": \"exponential\"}}}",
+     "training.learning_rate_schedule.gamma", "required", ERR_MISSING_FIELD},
+    {"{\"training\": {\"learning_rate_schedule\": {\"type\": \"exponential\", \"gamma\": 0}}}",
+     "training.learning_rate_schedule.gamma", "between 1e-06 and 1, but is 0", ERR_INVALID_FIELD},
+    {"{\"training\": {\"learning_rate_schedule\": {\"type\": \"cosine\", \"gamma\": 0.5}}}",
+     "training.learning_rate_schedule.gamma", "of \"step\" and \"exponential\" only, and this is \"cosine\"",
+     ERR_INVALID_FIELD},
+    {"{\"training\": {\"learning_rate_schedule\": {\"type\": \"cosine\", \"decay_rounds\": 0}}}",
+     "training.learning_rate_schedule.decay_rounds", "between 1 and 1000000", ERR_INVALID_FIELD},
+    {"{\"training\": {\"learning_rate_schedule\": {\"type\": \"cosine\", \"min_learning_rate\": 0.2}}}",
+     "training.learning_rate_schedule.min_learning_rate", "at most training.learning_rate, which is 0.1",
+     ERR_INVALID_FIELD},
+    {"{\"training\": {\"learning_rate_schedule\": {\"type\": \"constant\", \"min_learning_rate\": 0}}}",
+     "training.learning_rate_schedule.min_learning_rate", "and this is \"constant\"", ERR_INVALID_FIELD},
+    {"{\"training\": {\"learning_rate_schedule\": {\"type\": \"constant\", \"warmup_rounds\": -1}}}",
+     "training.learning_rate_schedule.warmup_rounds", "between 0 and 1000000", ERR_INVALID_FIELD},
+    {"{\"training\": {\"learning_rate_schedule\": {\"type\": \"constant\", \"warm_up\": 1}}}",
+     "training.learning_rate_schedule.warm_up", "no known field", ERR_UNKNOWN_FIELD},
     {"{\"training\": {\"optimizer\": 5}}", "training.optimizer", "sgd", ERR_INVALID_FIELD},
     {"{\"training\": {\"lr\": 1}}", "training.lr", "", ERR_UNKNOWN_FIELD},
     {"{\"selection\": {\"devices_per_round\": 0}}", "selection.devices_per_round", "0", ERR_INVALID_FIELD},
@@ -194,6 +253,62 @@ START_TEST(test_the_stored_spec_holds_every_default)
     ck_assert_str_eq(op.out.config, again.out.config);
     json_decref(spec);
     json_decref(op.spec);
+    lab_close(&lab);
+}
+END_TEST
+
+/* The stored "training" of a run that asks for `training`; the caller decrefs. */
+static json_t *stored_training(struct lab *lab, const char *training)
+{
+    struct run_row run;
+    char changes[400];
+    (void)snprintf(changes, sizeof changes,
+                   "{\"num_rounds\": 10, \"training\": {\"local_epochs\": null, \"batch_size\": null, %s}}",
+                   training);
+    enum err e = lab_create(lab, changes, &run);
+    ck_assert_msg(!e, "%s: %s %s", training, lab->fault.field, lab->fault.detail);
+    json_t *spec = lab_json(run.spec), *section = json_incref(json_object_get(spec, "training"));
+    json_decref(spec);
+    return section;
+}
+
+#define REST "\"local_epochs\": 1, \"batch_size\": 10, \"learning_rate\": 0.1"
+static const struct {
+    const char *given, *stored;
+} trainings[] = {
+    {"\"optimizer\": \"momentum\"", "\"optimizer\": \"momentum\", \"momentum\": 0.9"},
+    {"\"optimizer\": \"prox_momentum\", \"momentum\": 0",
+     "\"optimizer\": \"prox_momentum\", \"momentum\": 0"},
+    {"\"optimizer\": \"adam\", \"beta1\": 0.5",
+     "\"optimizer\": \"adam\", \"beta1\": 0.5, \"beta2\": 0.999, \"epsilon\": 1e-8"},
+    {"\"weight_decay\": 0", "\"optimizer\": \"sgd\", \"weight_decay\": 0"},
+    {"\"weight_decay\": 0.5, \"clip_norm\": 2.5",
+     "\"optimizer\": \"sgd\", \"weight_decay\": 0.5, \"clip_norm\": 2.5"},
+    {"\"learning_rate_schedule\": {\"type\": \"cosine\", \"warmup_rounds\": 2}",
+     "\"optimizer\": \"sgd\", \"learning_rate_schedule\": {\"type\": \"cosine\", \"warmup_rounds\": 2, "
+     "\"min_learning_rate\": 0.0, \"decay_rounds\": 8}"},
+    {"\"learning_rate_schedule\": {\"type\": \"step\", \"step_size\": 3}",
+     "\"optimizer\": \"sgd\", \"learning_rate_schedule\": {\"type\": \"step\", \"warmup_rounds\": 0, "
+     "\"min_learning_rate\": 0.0, \"step_size\": 3, \"gamma\": 0.1}"},
+    {"\"learning_rate_schedule\": {\"type\": \"constant\"}",
+     "\"optimizer\": \"sgd\", \"learning_rate_schedule\": {\"type\": \"constant\", \"warmup_rounds\": 0}"},
+};
+
+/* Defaults are of the optimizer and the schedule that are asked for; what is off is left out. */
+START_TEST(test_defaults_of_optimizers_and_schedules)
+{
+    struct lab lab;
+    lab_open(&lab);
+    for (size_t i = 0; i < sizeof trainings / sizeof *trainings; i++) {
+        char text[400];
+        (void)snprintf(text, sizeof text, "{" REST ", %s}", trainings[i].stored);
+        json_t *stored = stored_training(&lab, trainings[i].given), *expected = parsed(text);
+        char *got = json_dumps(stored, JSON_SORT_KEYS);
+        ck_assert_msg(json_equal(stored, expected), "%s: %s", trainings[i].given, got);
+        free(got);
+        json_decref(stored);
+        json_decref(expected);
+    }
     lab_close(&lab);
 }
 END_TEST
@@ -313,11 +428,10 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {test_a_bad_field_is_named_and_makes_no_run,
-                                  test_the_stored_spec_holds_every_default,
-                                  test_defaults_that_follow_other_fields,
-                                  test_an_unstable_step_is_a_warning,
-                                  test_experiments,
-                                  test_the_schemas_of_the_strategies};
+    const TTest *const tests[] = {
+        test_a_bad_field_is_named_and_makes_no_run, test_the_stored_spec_holds_every_default,
+        test_defaults_of_optimizers_and_schedules,  test_defaults_that_follow_other_fields,
+        test_an_unstable_step_is_a_warning,         test_experiments,
+        test_the_schemas_of_the_strategies};
     return unit_run("run_spec", tests, sizeof tests / sizeof *tests);
 }

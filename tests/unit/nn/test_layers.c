@@ -121,7 +121,7 @@ static struct bed make_bed(const char *model, struct compute *c)
     struct bed b = {.arch = parse(model), .compute = c};
     struct fault fault = FAULT_NONE;
     b.n = (size_t)b.arch->tensors.num_params;
-    enum err err = model_new(b.arch, c, ROWS, &b.model, &fault);
+    enum err err = model_new(b.arch, c, ROWS, OPTIMIZER_SGD, &b.model, &fault);
     ck_assert_msg(!err, "%s", fault.detail);
     b.w = copy(NULL, b.n);
     for (size_t i = 0; i < b.n; i++)
@@ -259,7 +259,7 @@ START_TEST(test_the_plan_is_what_is_taken)
     for (size_t k = 0; k < 2; k++) {
         struct bed b = open_bed(models[_i].model, backends[k]);
         struct model_plan plan;
-        ck_assert_int_eq(model_plan(b.arch, b.compute, ROWS, &plan, NULL), ERR_OK);
+        ck_assert_int_eq(model_plan(b.arch, b.compute, ROWS, OPTIMIZER_SGD, &plan, NULL), ERR_OK);
         ck_assert_uint_eq(compute_bytes_in_use(b.compute), plan.persistent_bytes + plan.ephemeral_bytes);
         close_bed(&b);
     }
@@ -380,8 +380,8 @@ START_TEST(test_dropout)
     real *wa = copy(NULL, a.n), *wb = copy(NULL, a.n);
     double loss[4], plain = loss_at(&none, none.w);
     ck_assert_double_eq(loss_at(&a, a.w), plain);
-    model_begin(a.model, 77);
-    model_begin(b.model, 77);
+    model_begin(a.model, 77, NULL);
+    model_begin(b.model, 77, NULL);
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(model_step(a.model, ROWS, &sgd), ERR_OK);
         ck_assert_int_eq(model_step(b.model, ROWS, &sgd), ERR_OK);
@@ -394,7 +394,7 @@ START_TEST(test_dropout)
     ck_assert_double_gt(fabs(loss[0] - plain), 1e-3);
     for (int i = 0; i < 2; i++) { /* the first step again, of this job and of another */
         ck_assert_int_eq(model_write(a.model, MODEL_WEIGHTS, a.w), ERR_OK);
-        model_begin(a.model, i == 0 ? 77 : 78);
+        model_begin(a.model, i == 0 ? 77 : 78, NULL);
         ck_assert_int_eq(model_step(a.model, ROWS, &sgd), ERR_OK);
         ck_assert_int_eq(model_last_loss(a.model, &loss[2 + i]), ERR_OK);
     }
@@ -416,15 +416,16 @@ START_TEST(test_the_memory_limit)
     struct model *second = NULL;
     struct fault fault = FAULT_NONE;
     char needs[32], left[64];
-    ck_assert_int_eq(model_plan(first.arch, first.compute, ROWS, &plan, NULL), ERR_OK);
+    ck_assert_int_eq(model_plan(first.arch, first.compute, ROWS, OPTIMIZER_SGD, &plan, NULL), ERR_OK);
     const size_t bytes = plan.persistent_bytes + plan.ephemeral_bytes;
     compute_limit_memory(2 * bytes - 1);
-    ck_assert_int_eq(model_new(first.arch, first.compute, ROWS, &second, &fault), ERR_NO_MEMORY);
+    ck_assert_int_eq(model_new(first.arch, first.compute, ROWS, OPTIMIZER_SGD, &second, &fault),
+                     ERR_NO_MEMORY);
     (void)snprintf(needs, sizeof needs, "needs %zu bytes", bytes);
     (void)snprintf(left, sizeof left, "%zu are left of the %zu", bytes - 1, 2 * bytes - 1);
     ck_assert_msg(strstr(fault.detail, needs) && strstr(fault.detail, left), "%s", fault.detail);
     compute_limit_memory(2 * bytes);
-    ck_assert_int_eq(model_new(first.arch, first.compute, ROWS, &second, &fault), ERR_OK);
+    ck_assert_int_eq(model_new(first.arch, first.compute, ROWS, OPTIMIZER_SGD, &second, &fault), ERR_OK);
     ck_assert_uint_eq(compute_memory_left(), 0);
     model_free(second);
     ck_assert_uint_eq(compute_memory_left(), bytes);
@@ -434,7 +435,25 @@ START_TEST(test_the_memory_limit)
 END_TEST
 
 #ifndef FEDLANE_FLOAT64
-/* Every preset, as it is: what is planned is what is taken. */
+static void ck_plan(struct compute *c, const struct arch *arch, size_t rows, enum optimizer_kind kind)
+{
+    struct model *m = NULL;
+    struct model_plan plan, sgd;
+    const size_t available = compute_device_available(c);
+    ck_assert_int_eq(model_plan(arch, c, rows, kind, &plan, NULL), ERR_OK);
+    ck_assert_int_eq(model_plan(arch, c, rows, OPTIMIZER_SGD, &sgd, NULL), ERR_OK);
+    ck_assert_int_eq(model_new(arch, c, rows, kind, &m, NULL), ERR_OK);
+    ck_assert_uint_eq(compute_bytes_in_use(c), plan.persistent_bytes + plan.ephemeral_bytes);
+    const size_t block = sgd.persistent_bytes / MODEL_NUM_BLOCKS;
+    ck_assert_uint_eq(plan.persistent_bytes, sgd.persistent_bytes + optimizer_num_states(kind) * block);
+    ck_assert_uint_eq(plan.ephemeral_bytes, sgd.ephemeral_bytes);
+    ck_assert_uint_le(compute_device_available(c), available);
+    model_free(m);
+    ck_assert_uint_eq(compute_device_available(c), available);
+}
+
+/* Every preset, as it is, with every optimizer: what is planned is what is taken, and states are only there
+ * for those that have them. */
 static void ck_presets(struct compute *c)
 {
     static const char *const presets[] = {"softmax", "mlp", "cnn", "char_lstm", "sent_lstm"};
@@ -443,15 +462,8 @@ static void ck_presets(struct compute *c)
         (void)snprintf(model, sizeof model, "{'preset': '%s'}", presets[i]);
         struct arch *arch = parse(model);
         for (size_t rows = 1; rows <= 64; rows += 63) {
-            struct model *m = NULL;
-            struct model_plan plan;
-            const size_t available = compute_device_available(c);
-            ck_assert_int_eq(model_plan(arch, c, rows, &plan, NULL), ERR_OK);
-            ck_assert_int_eq(model_new(arch, c, rows, &m, NULL), ERR_OK);
-            ck_assert_uint_eq(compute_bytes_in_use(c), plan.persistent_bytes + plan.ephemeral_bytes);
-            ck_assert_uint_le(compute_device_available(c), available);
-            model_free(m);
-            ck_assert_uint_eq(compute_device_available(c), available);
+            for (int kind = 0; kind < OPTIMIZER_COUNT; kind++)
+                ck_plan(c, arch, rows, (enum optimizer_kind)kind);
         }
         arch_free(arch);
     }

@@ -47,7 +47,7 @@ static void fill_batch(struct model *m)
 static struct bed make_bed(struct arch *arch, struct compute *compute)
 {
     struct bed b = {.arch = arch, .compute = compute, .n = (size_t)arch->tensors.num_params};
-    ck_assert_int_eq(model_new(arch, compute, ROWS, &b.model, NULL), ERR_OK);
+    ck_assert_int_eq(model_new(arch, compute, ROWS, OPTIMIZER_SGD, &b.model, NULL), ERR_OK);
     b.w = calloc(b.n, sizeof *b.w);
     ck_assert_ptr_nonnull(b.w);
     ck_assert_int_eq(arch_init_params(arch, 3, b.w), ERR_OK);
@@ -209,8 +209,8 @@ START_TEST(test_the_plan_is_what_is_taken)
         struct model *m = NULL;
         struct model_plan plan;
         ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
-        ck_assert_int_eq(model_plan(arch, c, rows[r], &plan, NULL), ERR_OK);
-        ck_assert_int_eq(model_new(arch, c, rows[r], &m, NULL), ERR_OK);
+        ck_assert_int_eq(model_plan(arch, c, rows[r], OPTIMIZER_SGD, &plan, NULL), ERR_OK);
+        ck_assert_int_eq(model_new(arch, c, rows[r], OPTIMIZER_SGD, &m, NULL), ERR_OK);
         ck_assert_uint_eq(compute_bytes_in_use(c), plan.persistent_bytes + plan.ephemeral_bytes);
         ck_assert_uint_ge(plan.persistent_bytes, 4 * 4 * (size_t)arch->tensors.num_params);
         model_free(m);
@@ -229,9 +229,9 @@ START_TEST(test_plans_that_cannot_be)
     struct compute *c = NULL;
     ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
     json_t *model = json_pack("{s:[{s:s, s:[i]}]}", "tensors", "name", "w", "shape", 3);
-    ck_assert_int_eq(model_plan(arch, c, SIZE_MAX / 8, &plan, &fault), ERR_NO_MEMORY);
+    ck_assert_int_eq(model_plan(arch, c, SIZE_MAX / 8, OPTIMIZER_SGD, &plan, &fault), ERR_NO_MEMORY);
     ck_assert_int_eq(arch_parse(model, &bare, NULL), ERR_OK);
-    ck_assert_int_eq(model_plan(bare, c, 10, &plan, &fault), ERR_INVALID_FIELD);
+    ck_assert_int_eq(model_plan(bare, c, 10, OPTIMIZER_SGD, &plan, &fault), ERR_INVALID_FIELD);
     ck_assert_str_eq(fault.field, "model");
     compute_close(c);
     arch_free(bare);

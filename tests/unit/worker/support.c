@@ -17,6 +17,6 @@ struct arch *make_arch(int features, int hidden, int classes)
 struct trainer *open_trainer(const struct arch *arch, const struct dataset *data, int64_t batch_size)
 {
     struct trainer *t = NULL;
-    ck_assert_int_eq(ops->open(arch, data, batch_size, &t, NULL), ERR_OK);
+    ck_assert_int_eq(ops->open(arch, data, batch_size, OPTIMIZER_PROX_ADAM, &t, NULL), ERR_OK);
     return t;
 }

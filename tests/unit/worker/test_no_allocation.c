@@ -92,16 +92,19 @@ static void add_tokens(struct dataset *data, const struct model_case *c)
 }
 
 /* All that a trainer does, with more test examples than an evaluation takes at a time. */
-static enum err work(struct trainer *t, const float *w, float *out, struct train_progress *p)
+static enum err work(struct trainer *t, enum optimizer_kind kind, const float *w, float *out,
+                     struct train_progress *p)
 {
-    const struct train_job job = {.ordinal = 1,
-                                  .local_epochs = 2,
-                                  .batch_size = BATCH,
-                                  .learning_rate = 0.01,
-                                  .proximal_mu = 1,
-                                  .want_gamma = true};
+    struct train_job job = {.ordinal = 1,
+                            .local_epochs = 2,
+                            .batch_size = BATCH,
+                            .learning_rate = 0.01,
+                            .proximal_mu = 1,
+                            .want_gamma = true};
     struct evaluation e;
     bool is_done = false;
+    job.optimizer = optimizer_of(kind);
+    job.optimizer.clip_norm = kind == OPTIMIZER_SGD ? 0 : 1;
     enum err err = trainer_local.begin(t, &job, w, NULL);
     while (!err && !is_done)
         err = trainer_local.step(t, 1, &is_done);
@@ -133,12 +136,12 @@ START_TEST(test_nothing_allocates_after_open)
     ck_assert(w && out);
     ck_assert_int_eq(arch_init_params(arch, 1, w), ERR_OK);
     int before = allocations;
-    ck_assert_int_eq(trainer_local.open(arch, data, BATCH, &t, NULL), ERR_OK);
+    ck_assert_int_eq(trainer_local.open(arch, data, BATCH, OPTIMIZER_PROX_ADAM, &t, NULL), ERR_OK);
     ck_assert_int_gt(allocations, before); /* so the counting works */
     before = allocations;
     enum err err = ERR_OK;
-    for (int repeat = 0; !err && repeat < 2; repeat++)
-        err = work(t, w, out, &p);
+    for (int repeat = 0; !err && repeat < 3; repeat++)
+        err = work(t, repeat == 1 ? OPTIMIZER_PROX_ADAM : OPTIMIZER_SGD, w, out, &p);
     int after = allocations; /* the assertions allocate, too */
     ck_assert_int_eq(after, before);
     ck_assert_int_eq(err, ERR_OK);

@@ -47,7 +47,7 @@ static void open_bench(struct bench *b)
     json_t *model = json_pack("{s:[i], s:[{s:s, s:i}], s:s}", "input", b->e->features, "layers", "type",
                               "dense", "units", 10, "init", "zeros");
     ck_assert_int_eq(arch_parse(model, &b->arch, &fault), ERR_OK);
-    ck_assert_int_eq(trainer_local.open(b->arch, b->data, BATCH, &b->trainer, &fault), ERR_OK);
+    ck_assert_int_eq(trainer_local.open(b->arch, b->data, BATCH, OPTIMIZER_SGD, &b->trainer, &fault), ERR_OK);
     b->n = (size_t)b->arch->tensors.num_params;
     b->w = calloc(b->n, sizeof *b->w);
     for (size_t i = 0; i < K; i++)

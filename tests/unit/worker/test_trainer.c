@@ -268,12 +268,12 @@ START_TEST(test_what_is_refused)
     struct trainer *t = NULL;
     struct train_job job = make_job(7, 1, 0, 0);
     struct arch *narrow = make_arch(FEATURES - 1, 0, CLASSES), *few = make_arch(FEATURES, 0, CLASSES - 1);
-    ck_assert_int_eq(ops->open(narrow, b.data, 10, &t, &fault), ERR_INVALID_FIELD);
+    ck_assert_int_eq(ops->open(narrow, b.data, 10, OPTIMIZER_SGD, &t, &fault), ERR_INVALID_FIELD);
     ck_assert_str_eq(fault.field, "model.input");
     ck_assert(strstr(fault.detail, "11 features") && strstr(fault.detail, "has 12"));
-    ck_assert_int_eq(ops->open(few, b.data, 10, &t, &fault), ERR_INVALID_FIELD);
+    ck_assert_int_eq(ops->open(few, b.data, 10, OPTIMIZER_SGD, &t, &fault), ERR_INVALID_FIELD);
     ck_assert_str_eq(fault.field, "model.layers");
-    ck_assert_int_eq(ops->open(b.arch, b.data, 0, &t, &fault), ERR_INVALID_FIELD);
+    ck_assert_int_eq(ops->open(b.arch, b.data, 0, OPTIMIZER_SGD, &t, &fault), ERR_INVALID_FIELD);
     ck_assert_int_eq(ops->begin(b.trainer, &job, b.w0, &fault), ERR_NOT_FOUND);
     ck_assert_ptr_nonnull(strstr(fault.detail, "no device 7"));
     job = make_job(0, 1, 0, 0);
@@ -313,7 +313,7 @@ START_TEST(test_tokens_outside_of_the_vocabulary)
         if (i < 4)
             x[3][1] = bad[i];
         memory_dataset_add(data, 7, x[0], y, 3, 1);
-        enum err err = trainer_local.open(arch, data, 2, &t, &fault);
+        enum err err = trainer_local.open(arch, data, 2, OPTIMIZER_SGD, &t, &fault);
         ck_assert_int_eq(err, i < 4 ? ERR_INVALID_FIELD : ERR_OK);
         if (i < 4) {
             ck_assert_str_eq(fault.field, "model.layers[0].vocabulary");

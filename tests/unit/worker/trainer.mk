@@ -35,6 +35,7 @@ tests_bin_test_no_allocation_LDADD = libfedlane-trainer.a $(NN_LIBS) $(CHECK_LIB
 check_LIBRARIES += tests/libfedlane-float64.a
 tests_libfedlane_float64_a_SOURCES = \
 	common/compute/compute.c \
+	common/compute/compute_descent.c \
 	common/compute/compute_image.c \
 	common/compute/compute_lstm.c \
 	common/compute/compute_ops.c \
@@ -42,6 +43,7 @@ tests_libfedlane_float64_a_SOURCES = \
 	common/compute/memory_limit.c \
 	common/compute/reference/conv.c \
 	common/compute/reference/dense.c \
+	common/compute/reference/descent.c \
 	common/compute/reference/image.c \
 	common/compute/reference/lstm.c \
 	common/compute/reference/reference.c \
@@ -54,6 +56,7 @@ tests_libfedlane_float64_a_SOURCES = \
 	common/fl/dissimilarity.c \
 	common/nn/conv2d.c \
 	common/nn/dense.c \
+	common/nn/descent.c \
 	common/nn/dropout.c \
 	common/nn/embedding.c \
 	common/nn/layer.c \

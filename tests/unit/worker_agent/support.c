@@ -86,8 +86,9 @@ void fake_wait_for(int n)
 }
 
 static enum err fake_open(const struct arch *arch, const struct dataset *data, int64_t batch_size,
-                          struct trainer **out, struct fault *fault)
+                          enum optimizer_kind kind, struct trainer **out, struct fault *fault)
 {
+    (void)kind;
     enum err e = fake_lock()->open_err;
     hooks.num_opened += e == ERR_OK;
     hooks.num_open += e == ERR_OK;

@@ -370,8 +370,9 @@ START_TEST(what_cannot_be_done_is_named)
     t.ordinal = 30;
     must_fail(&t, "no_such_device", "30");
     t = support_task();
-    t.optimizer = "adam";
-    must_fail(&t, "optimizer_unsupported", "adam");
+    t.optimizer = "adagrad";
+    must_fail(&t, "optimizer_unsupported", "adagrad");
+    must_fail(&t, "optimizer_unsupported", "it has sgd, momentum, adam, prox_momentum, prox_adam");
     t = support_task();
     t.model = "{\"tensors\":[{\"dtype\":\"F32\",\"name\":\"w\",\"shape\":[3]}]}";
     must_fail(&t, "model_unsupported", "layers");

@@ -117,11 +117,36 @@ static const struct {
     {"config", "batch_size", NULL, "config.batch_size"},
     {"config", "seed", "\"6\"", "config.seed"},
     {"config", "learning_rate", "\"NaN\"", "config.learning_rate"},
+    {"config", "momentum", "\"much\"", "config.momentum"},
+    {"config", "clip_norm", "\"NaN\"", "config.clip_norm"},
     {"config", "local_epochs", "0", "config.local_epochs"},
     {"config", "accept_partial", "1", "config.accept_partial"},
     {"budget", "max_steps", "-1", "budget.max_steps"},
     {"budget", "max_seconds", "\"soon\"", "budget.max_seconds"},
 };
+
+/* Where nothing is said, and where null is, an optimizer's own defaults stand. */
+START_TEST(settings_of_optimizers)
+{
+    struct arena arena = ARENA_INIT(64 * KIB);
+    struct worker_task t;
+    struct fault fault = FAULT_NONE;
+    json_t *json = document(), *config = json_object_get(json, "config");
+    ck_assert_int_eq(worker_task_parse(json, &arena, &t, &fault), ERR_OK);
+    ck_assert(t.settings.momentum == 0.9 && t.settings.beta1 == 0.9 && t.settings.beta2 == 0.999);
+    ck_assert(t.settings.epsilon == 1e-8 && !(t.settings.weight_decay > 0) && !(t.settings.clip_norm > 0));
+    json_t *more = json_pack("{s:s, s:n, s:f, s:f, s:f, s:f, s:f}", "optimizer", "adam", "momentum", "beta1",
+                             0.5, "beta2", 0.75, "epsilon", 0.125, "weight_decay", 0.25, "clip_norm", 2.0);
+    ck_assert_int_eq(json_object_update(config, more), 0);
+    ck_assert_int_eq(worker_task_parse(json, &arena, &t, &fault), ERR_OK);
+    ck_assert_str_eq(t.optimizer, "adam");
+    ck_assert(t.settings.momentum == 0.9 && t.settings.beta1 == 0.5 && t.settings.beta2 == 0.75);
+    ck_assert(t.settings.epsilon == 0.125 && t.settings.weight_decay == 0.25 && t.settings.clip_norm == 2);
+    json_decref(more);
+    json_decref(json);
+    arena_release(&arena);
+}
+END_TEST
 
 START_TEST(bad_fields_are_named)
 {
@@ -180,6 +205,7 @@ int main(void)
     TCase *tc = unit_case("worker_task");
     tcase_add_test(tc, everything_is_taken);
     tcase_add_test(tc, what_is_null_is_no_bound);
+    tcase_add_test(tc, settings_of_optimizers);
     tcase_add_loop_test(tc, bad_fields_are_named, 0, sizeof bad / sizeof *bad);
     tcase_add_test(tc, an_address_has_so_many_bytes);
     tcase_add_test(tc, what_is_no_object_is_refused);
