@@ -179,14 +179,14 @@ static void *train(void *ctx)
     ck_assert_int_eq(arch_parse(spec, &arch, NULL), ERR_OK);
     json_decref(spec);
     ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
-    ck_assert_int_eq(model_new(arch, c, ROWS, &m, NULL), ERR_OK);
+    ck_assert_int_eq(model_new(arch, c, ROWS, OPTIMIZER_SGD, &m, NULL), ERR_OK);
     out->n = (size_t)arch->tensors.num_params;
     out->w = calloc(2 * out->n, sizeof *out->w);
     ck_assert_ptr_nonnull(out->w);
     ck_assert_int_eq(arch_init_params(arch, 1, out->w), ERR_OK);
     ck_assert_int_eq(model_write(m, MODEL_WEIGHTS, out->w), ERR_OK);
     ck_assert_int_eq(model_write(m, MODEL_ANCHOR, out->w), ERR_OK);
-    model_begin(m, 1);
+    model_begin(m, 1, NULL);
     fill_batch(m, arch);
     for (int i = 0; i < STEPS; i++)
         ck_assert_int_eq(model_step(m, ROWS, &sgd), ERR_OK);
