@@ -48,11 +48,12 @@ INLINE void finish_tile(const struct outer *o, enum finish how, size_t at, vf su
     }
 }
 
-/* items and vectors are constants, so that the sums stay in registers. */
+/* items and vectors are constants, so that the sums stay in registers; so do the two addresses of a. */
 INLINE void outer_tile(const struct outer *o, size_t i, size_t j, int items, int vectors)
 {
     vf sum[OUTER_ITEMS][OUTER_VECTORS];
-    const float *a = o->a + i * o->a_item, *b = o->b + j;
+    const size_t item = o->a_item, a_term = o->a_term, width = o->width;
+    const float *a[2] = {o->a + i * item, items > 3 ? o->a + (i + 3) * item : NULL}, *b = o->b + j;
     UNROLL for (int q = 0; q < items; q++)
     {
         UNROLL for (int v = 0; v < vectors; v++)
@@ -60,7 +61,7 @@ INLINE void outer_tile(const struct outer *o, size_t i, size_t j, int items, int
             sum[q][v] = splat(0);
         }
     }
-    for (size_t t = 0; t < o->terms; t++, a += o->a_term, b += o->width) {
+    for (size_t t = 0; t < o->terms; t++, b += width) {
         vf row[OUTER_VECTORS];
         UNROLL for (int v = 0; v < vectors; v++)
         {
@@ -68,14 +69,17 @@ INLINE void outer_tile(const struct outer *o, size_t i, size_t j, int items, int
         }
         UNROLL for (int q = 0; q < items; q++)
         {
-            vf factor = splat(a[(size_t)q * o->a_item]);
+            vf factor = splat(a[q / 3][(size_t)(q % 3) * item]);
             UNROLL for (int v = 0; v < vectors; v++)
             {
                 sum[q][v] = FMA(factor, row[v], sum[q][v]);
             }
         }
+        a[0] += a_term;
+        if (items > 3)
+            a[1] += a_term;
     }
-    size_t at = i * o->width + j;
+    size_t at = i * width + j;
     switch (o->finish) {
     case FINISH_STORE:
         finish_tile(o, FINISH_STORE, at, sum, items, vectors);
