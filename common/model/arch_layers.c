@@ -169,7 +169,9 @@ static enum err read_conv2d(struct reading *r, const struct layer_fields *fields
     for (int i = 0; !err && i < 2; i++) {
         err = read_padding(r, fields, kernel[i], &before[i], &both[i]);
         if (!err && l->in.dims[1 + i] + both[i] < kernel[i])
-            err = refuse(r, "kernel", "%lld x %lld is larger than the image of %lld x %lld with its padding",
+            err = refuse(r, "kernel",
+                         "%lld x %lld is larger than the image of %lld x %lld with its padding: take a "
+                         "smaller one, or more padding",
                          (long long)kernel[0], (long long)kernel[1], (long long)l->in.dims[1],
                          (long long)l->in.dims[2]);
         if (!err)
@@ -189,7 +191,9 @@ static enum err read_max_pool2d(struct reading *r, const struct layer_fields *fi
     if (l->in.kind != SHAPE_IMAGE)
         return refuse_shape(r, "an image", "");
     if (fields->size > l->in.dims[1] || fields->size > l->in.dims[2])
-        return refuse(r, "size", "windows of %lld x %lld are larger than the image of %lld x %lld",
+        return refuse(r, "size",
+                      "windows of %lld x %lld are larger than the image of %lld x %lld: take smaller ones, "
+                      "or one pooling less",
                       (long long)fields->size, (long long)fields->size, (long long)l->in.dims[1],
                       (long long)l->in.dims[2]);
     l->pool = (struct arch_pool){fields->size, fields->stride ? fields->stride : fields->size};

@@ -6,6 +6,7 @@ import json
 import os
 import struct
 import subprocess
+import tempfile
 
 import harness
 from device import small_spec
@@ -21,6 +22,17 @@ def dense(units=10):
 
 def layers(*items):
     return {"model": {"layers": list(items)}}
+
+
+CONV, FLAT = {"type": "conv2d", "filters": 2, "kernel": 5}, {"type": "flatten"}
+
+
+def images(shape, *items):
+    return {"model": {"input": shape, "layers": list(items)}}
+
+
+def preset(name, **fields):
+    return {"model": {"input": None, "layers": None, "init": None, "preset": name, **fields}}
 
 
 def tensors(*items):
@@ -149,6 +161,21 @@ BAD = [
     (layers(dense(10**9)), "invalid_field", "model.layers[0].units", ["the most that is allowed"]),
     (layers(dense(10**18)), "invalid_field", "model.layers[0].units", ["between 1 and"]),
     (layers(dense(10**8), dense(10**8), dense()), "invalid_field", "model.layers[0].units", ["the most that is allowed"]),
+    (images([4, 8], CONV, FLAT, dense()), "invalid_field", "model.layers[0].kernel", ["5 x 5", "the image of 4 x 8", "smaller one, or more padding"]),
+    (images([8, 8], {"type": "max_pool2d", "size": 9}, FLAT, dense()), "invalid_field", "model.layers[0].size", ["9 x 9", "8 x 8", "smaller"]),
+    (images([3, 8, 8], CONV, dense()), "invalid_field", "model.layers[1]", ["dense takes a vector", "an image of 2 x 4 x 4", "flatten"]),
+    (images([64], CONV, FLAT, dense()), "invalid_field", "model.input", ["model.layers[0] takes images", "[channels, height, width]"]),
+    (images([8, 8], FLAT, CONV, FLAT, dense()), "invalid_field", "model.layers[1]", ["conv2d takes an image", "a vector of 64"]),
+    (images([8, 2], {"type": "embedding", "vocabulary": 5, "dim": 2}, dense()), "invalid_field", "model.input", ["tokens", "[steps]"]),
+    (images([8], {"type": "embedding", "vocabulary": 5, "dim": 2}, dense()), "invalid_field", "model.layers[1]",
+     ["dense takes a vector", "a sequence of 8 steps of 2", "flatten", "last"]),
+    (images([8], dense(), {"type": "lstm", "units": 3}, dense()), "invalid_field", "model.layers[1]", ["lstm takes a sequence", "embedding"]),
+    (preset("resnet"), "invalid_field", "model.preset", ["resnet", "softmax, mlp, cnn, char_lstm, sent_lstm"]),
+    (preset("cnn", input=[784]), "invalid_field", "model.input", ["images", "[channels, height, width]"]),
+    (preset("sent_lstm", classes=2), "invalid_field", "model.classes", ["one output", "leave it out"]),
+    (preset("char_lstm", vocabulary="abca"), "invalid_field", "model.vocabulary", ["\"a\" (U+0061) twice"]),
+    (preset("char_lstm", vocabulary="abc", classes=2), "invalid_field", "model.vocabulary", ["3 characters", "room for 2"]),
+    (preset("mlp", vocabulary="abc"), "invalid_field", "model.vocabulary", ["first layer is no embedding"]),
     ({"model": {"input": []}}, "invalid_field", "model.input", ["at least 1"]),
     ({"model": {"input": [0]}}, "invalid_field", "model.input", ["1 or more"]),
     ({"model": {"input": [-60]}}, "invalid_field", "model.input", ["1 or more"]),
@@ -386,6 +413,125 @@ def test_data_files_that_are_not_there(lab):
     complains(simulate(lab, image_spec(labels="folder")), "data.train_labels", ["folder", "not a regular file"])
     complains(simulate(lab, merged(image_spec(), {"data": {"test_images": "images"}})), "data.test_labels", ["both or neither"])
     complains(simulate(lab, merged(image_spec(), {"data": {"classes": 1}})), "", ["labels", "byte 9", "classes"])
+
+
+def array(rows, dtype):
+    """The bytes of a .npy file, without NumPy."""
+    shape = "(%d, %d)" % (len(rows), len(rows[0])) if isinstance(rows[0], tuple) else "(%d,)" % len(rows)
+    head = "{'descr': '<%s', 'fortran_order': False, 'shape': %s, }" % (dtype, shape)
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    values = [v for row in rows for v in (row if isinstance(row, tuple) else (row,))]
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + struct.pack("<%d%s" % (len(values), {"f4": "f", "i4": "i"}[dtype]), *values)
+
+
+def leaf(x, y, **more):
+    users = {"ann": {"x": [[0, 1], [1, 0]], "y": [0, 1]}, "bob": {"x": x, "y": y}}
+    return {"users": list(users), "num_samples": [len(u["y"]) for u in users.values()], "user_data": users, **more}
+
+
+GOOD_CSV = "a,b,who,y\n0,1,ann,0\n1,0,ann,1\n2,1,bob,0\n1,3,bob,1\n"
+TWEETS = "label,text\n0,bad\n1,good\n"
+VECTORS = "bad 1 2\ngood 3 4\n"
+TABLE = {"source": "csv", "path": "d.csv", "label": "y", "device": "who"}
+PAIR = {"source": "npy", "x": "x.npy", "y": "y.npy"}
+SENTIMENT = {"source": "sentiment", "path": "t.csv", "vectors": "v.txt"}
+FOLDER = {"source": "directory", "path": "d", "label": "y"}
+TEXT = {"source": "text", "path": "texts", "window": 4}
+
+# files, data -> field, words: the file, the place, and what is wrong or to be done
+BAD_DATA = [
+    # no examples, or too few
+    ({"d.csv": GOOD_CSV + "2,2,eve,1\n"}, TABLE, "data.path", ['device 2 "eve" has 1 example', "needs two", "leave it out"]),
+    ({"d/a.csv": "a,y\n1,0\n2,1\n", "d/b.csv": "a,y\n"}, FOLDER, "data.path", ["d/b.csv, line 1", "no row"]),
+    ({"l.json": leaf([], [])}, {"source": "leaf", "path": "l.json"}, "data.path", ['device 1 "bob" has 0 examples', "leave it out"]),
+    ({"x.npy": array([(1.0, 2.0)], "f4"), "y.npy": array([1], "i4")}, PAIR, "data.path", ["device 0 has 1 example"]),
+    ({"texts/a.txt": "abcdefghij", "texts/b.txt": "abc"}, TEXT, "data.path", ["texts/b.txt: has 3 characters", "needs 5", "data.window"]),
+    ({"texts/a.txt": ""}, TEXT, "data.path", ["texts/a.txt: has 0 characters"]),
+    ({"t.csv": "label,text\n0,bad\n", "v.txt": VECTORS}, SENTIMENT, "data.path", ["has 1 example"]),
+    # labels that are no class
+    ({"d.csv": GOOD_CSV + "1,1,bob,2\n"}, {**TABLE, "classes": 2}, "data.path", ['d.csv, line 6, column "y"', "label 2", "0 to 1"]),
+    ({"d.csv": GOOD_CSV + "1,1,bob,-1\n"}, TABLE, "data.path", ['line 6, column "y"', "label -1", "count from 0"]),
+    ({"d.csv": GOOD_CSV}, {**TABLE, "classes": ["0", "2"]}, "data.path", ['line 3, column "y"', 'label "1"', "data.classes"]),
+    ({"l.json": leaf([[1, 1]] * 2, [0, 7])}, {"source": "leaf", "path": "l.json", "classes": 3}, "data.path",
+     ["l.json, byte", 'user "bob"', "label 7", "0 to 2"]),
+    ({"x.npy": array([(1.0, 2.0)] * 3, "f4"), "y.npy": array([0, 1, 9], "i4")}, {**PAIR, "classes": 3}, "data.y",
+     ["y.npy, byte 136", "label 9", "0 to 2", "example 2"]),
+    ({"t.csv": TWEETS + "3,good\n", "v.txt": VECTORS}, SENTIMENT, "data.path", ['t.csv, line 4, column "label"', "label 3", "0, or 1 or 4"]),
+    # what is no number
+    ({"d.csv": GOOD_CSV + "1,nan,bob,1\n"}, TABLE, "data.path", ['d.csv, line 6, column "b"', "no finite number", "leave the row out"]),
+    ({"d.csv": GOOD_CSV + "-inf,1,bob,1\n"}, TABLE, "data.path", ['d.csv, line 6, column "a"', "no finite number"]),
+    ({"l.json": json.dumps(leaf([[1, NAN], [1, 1]], [0, 1]))}, {"source": "leaf", "path": "l.json"}, "data.path", ["l.json, byte", "NaN"]),
+    ({"x.npy": array([(1.0, 2.0), (0.0, NAN)], "f4"), "y.npy": array([0, 1], "i4")}, PAIR, "data.x", ["x.npy, byte 140", "nan"]),
+    ({"t.csv": TWEETS, "v.txt": "bad 1 2\ngood 3 nan\n"}, SENTIMENT, "data.vectors", ['v.txt, line 2: number 2 of "good"', "no finite number"]),
+    # vectors and texts
+    ({"t.csv": TWEETS, "v.txt": "bad 1 2\ngood 3\n"}, SENTIMENT, "data.vectors", ["v.txt, line 2: has 1 numbers behind its word, not 2"]),
+    ({"t.csv": TWEETS, "v.txt": "gut 1 2\n"}, SENTIMENT, "data.vectors", ["v.txt: has none of the 2 different words"]),
+    ({"texts/a.txt": b"abcdefg\xff"}, TEXT, "data.path", ["texts/a.txt, byte 7", "no UTF-8"]),
+    ({"texts/a.txt": "abcdefg~"}, {**TEXT, "unknown": ""}, "data.path", ["texts/a.txt, byte 7", '"~" (U+007E) is not in the vocabulary', "data.unknown"]),
+    ({"texts/a.txt": "abcdefg"}, {**TEXT, "vocabulary": "abca"}, "data.vocabulary", ['has "a" (U+0061) twice']),
+    ({"texts/a.txt": "abcdefg"}, {**TEXT, "vocabulary": {"file": "none.json"}}, "data.vocabulary", ["none.json", "No such file"]),
+]
+
+
+def test_bad_data_files_are_refused_by_workers_and_simulations(lab):
+    """With the file and the place, before anything is registered or trained."""
+    lab.start_server()
+    spec = {"num_rounds": 1, "model": {"input": [2], "layers": [dense(2)]}, "training": {"learning_rate": 0.1}}
+
+    def check(files, data, field, words):
+        folder = tempfile.mkdtemp(dir=lab.folder)
+        for name, content in files.items():
+            path = os.path.join(folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            content = json.dumps(content) if isinstance(content, dict) else content
+            with open(path, "wb") as f:
+                f.write(content if isinstance(content, bytes) else content.encode())
+        for name, content in (("spec.json", {**spec, "data": data}), ("data.json", data)):
+            with open(os.path.join(folder, name), "w") as f:
+                json.dump(content, f)
+        for argv, status in (([harness.program("fedlane"), "simulate", "spec.json", "--out", "out"], USAGE),
+                             ([harness.program("fedlane-worker"), "--server", lab.url, "--enroll-token-file", lab.enroll_file(),
+                               "--data", "data.json", "--state-dir", "state"], 1)):
+            done = subprocess.run(argv, capture_output=True, text=True, timeout=harness.TIMEOUT_S, cwd=folder, stdin=subprocess.DEVNULL)
+            said = "%s: exit %d, stdout %r, stderr %r" % (argv[1], done.returncode, done.stdout[-500:], done.stderr[-1000:])
+            assert done.returncode == status, said
+            for word in [field + ": ", *words]:
+                assert word in done.stderr, "\"%s\" is not in %s" % (word, said)
+            assert not os.path.exists(os.path.join(folder, "out")), said
+    harness.all_of(BAD_DATA, check)
+    assert lab.admin.ok("GET", "/api/v1/devices")["items"] == []
+
+
+def test_devices_whose_data_fit_no_model_of_the_run(lab):
+    """What the server knows of the data: shapes and classes. The runs fail before any round."""
+    lab.start_server()
+    enroll = harness.Client(lab.url, lab.token("enrollment.token"))
+
+    def check(number, device, model, words):
+        name = "set-%d" % number
+        enroll.ok("POST", "/api/v1/devices", {"name": "odd", "dataset": name, "ordinal": 0, "num_examples": 4, **device})
+        run = lab.wait_run(lab.submit({"num_rounds": 1, "dataset": name, "model": model, "training": {"learning_rate": 0.1},
+                                       "selection": {"population": 1}}))
+        assert run["outcome"] == "failed" and run["round"] == 0, run
+        for word in ['device "odd" (ordinal 0)', *words]:
+            assert word in run["status_reason"], (word, run)
+    harness.all_of([
+        (0, {"input": [25, 50], "classes": 2}, {"preset": "sent_lstm"}, ["1250 features, [25,50]", "takes 7500", "model.input"]),
+        (1, {"input": [300, 25], "classes": 2}, {"preset": "sent_lstm"}, ["7500 features, [300,25]"]),
+        (2, {"input": [28, 28, 1], "classes": 10}, {"preset": "cnn"}, ["784 features, [28,28,1]"]),
+        (3, {"input": [784], "classes": 62}, {"preset": "cnn"}, ["62 classes", "10 apart", "unit for each"]),
+        (4, {"input": [80], "classes": 81}, {"preset": "char_lstm"}, ["81 classes", "80 apart"]),
+        (5, {"input": [80], "classes": 80, "capabilities": {"vocabulary_sha256": "0" * 64}}, {"preset": "char_lstm"},
+         ["another vocabulary", "model.vocabulary"]),
+    ], check)
+
+
+def test_vectors_of_another_width_than_the_models(lab):
+    put(lab, "t.csv", TWEETS.encode())
+    put(lab, "v.txt", VECTORS.encode())
+    spec = {"num_rounds": 1, "model": {"preset": "sent_lstm"}, "training": {"learning_rate": 0.1}, "data": SENTIMENT,
+            "selection": {"devices_per_round": 1}}
+    complains(simulate(lab, spec), "model.input", ["7500 features, [25, 300]", "50, [25, 2]", "data.vectors of another width"])
 
 
 harness.main(globals())
