@@ -32,18 +32,19 @@ static void prove_split(const struct dataset *d, const struct device_data *devic
     free(y);
 }
 
-/* Each character once. */
+/* Each character once, and those that were read as text are the tokens and the classes. */
 static void prove_vocabulary(const struct dataset *d)
 {
     const char *text = dataset_vocabulary(d);
     size_t len = text ? strlen(text) : 0, characters = 0;
-    PROVE(!text == (dataset_num_tokens(d) == 0));
+    PROVE((text || dataset_num_tokens(d) == 0) && (!text || *dataset_vocabulary_sha256(d)));
     for (size_t i = 0, n; i < len; i += n) {
         n = utf8_sequence(text + i, len - i);
         PROVE(n > 0 && memmem(text + i + n, len - i - n, text + i, n) == NULL);
         characters++;
     }
-    PROVE(characters == dataset_num_tokens(d) && (!text || characters == (size_t)dataset_num_classes(d)));
+    PROVE(dataset_num_tokens(d) == 0 ||
+          (characters == dataset_num_tokens(d) && characters == (size_t)dataset_num_classes(d)));
 }
 
 static void prove_promises(const struct dataset *d)
