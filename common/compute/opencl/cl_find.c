@@ -10,24 +10,32 @@ static struct cl_device devices[MAX_DEVICES];
 static cl_uint num_devices;
 static bool are_found;
 
+static void ask(const struct cl_device *d, cl_device_info what, size_t size, void *out)
+{
+    (void)d->cl->clGetDeviceInfo(d->id, what, size, out, NULL);
+}
+
 static void describe(struct cl_device *d, cl_uint number)
 {
-    char name[128] = "", version[256] = "", extensions[4096] = "";
+    char name[128] = "", version[256] = "", driver[128] = "", extensions[4096] = "";
     cl_ulong memory = 0, largest = 0;
-    const struct cl_library *cl = d->cl;
-    (void)cl->clGetDeviceInfo(d->id, CL_DEVICE_NAME, sizeof name, name, NULL);
-    (void)cl->clGetDeviceInfo(d->id, CL_DEVICE_VERSION, sizeof version, version, NULL);
-    (void)cl->clGetDeviceInfo(d->id, CL_DEVICE_EXTENSIONS, sizeof extensions, extensions, NULL);
-    (void)cl->clGetDeviceInfo(d->id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory, &memory, NULL);
-    (void)cl->clGetDeviceInfo(d->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest, NULL);
-    (void)cl->clGetDeviceInfo(d->id, CL_DEVICE_TYPE, sizeof d->type, &d->type, NULL);
-    (void)cl->clGetDeviceInfo(d->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof d->most_work_items,
-                              &d->most_work_items, NULL);
+    ask(d, CL_DEVICE_NAME, sizeof name, name);
+    ask(d, CL_DEVICE_VERSION, sizeof version, version);
+    ask(d, CL_DRIVER_VERSION, sizeof driver, driver);
+    ask(d, CL_DEVICE_EXTENSIONS, sizeof extensions, extensions);
+    ask(d, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory, &memory);
+    ask(d, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest);
+    ask(d, CL_DEVICE_TYPE, sizeof d->type, &d->type);
+    ask(d, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof d->most_work_items, &d->most_work_items);
+    char *end = strchr(version, ' '); /* "OpenCL 3.0" and what the vendor adds */
+    end = end ? strchr(end + 1, ' ') : NULL;
+    if (end)
+        *end = '\0';
     d->has_double = strstr(extensions, "cl_khr_fp64") != NULL;
     d->memory_bytes = memory;
     d->largest_buffer_bytes = largest;
-    (void)snprintf(d->description, sizeof d->description, "opencl:%u: %s, %.40s, %.1f GiB", (unsigned)number,
-                   name, version, (double)memory / (1024.0 * 1024.0 * 1024.0));
+    (void)snprintf(d->description, sizeof d->description, "opencl:%u: %s, %.40s, driver %.40s, %.1f GiB",
+                   (unsigned)number, name, version, driver, (double)memory / (1024.0 * 1024.0 * 1024.0));
 }
 
 static void find_devices(const struct cl_library *cl)

@@ -39,13 +39,15 @@ static enum err build_file(const struct cl_session *s, const struct embedded_fil
     (void)snprintf(line, sizeof line, "#line 1 \"%s\"\n", file->name); /* for the compiler's messages */
     const char *text[] = {"#line 1 \"common.cl\"\n", (const char *)opencl_sources[0].data, line,
                           (const char *)file->data};
-    *out = d->cl->clCreateProgramWithSource(s->context, sizeof text / sizeof *text, text, NULL, &code);
+    cl_program program =
+        d->cl->clCreateProgramWithSource(s->context, sizeof text / sizeof *text, text, NULL, &code);
+    *out = program;
     if (code == CL_SUCCESS)
-        code = d->cl->clBuildProgram(*out, 1, &d->id, options, NULL, NULL);
+        code = d->cl->clBuildProgram(program, 1, &d->id, options, NULL, NULL);
     if (code == CL_SUCCESS)
         return ERR_OK;
-    if (*out)
-        log_build(d, *out, file->name);
+    if (program)
+        log_build(d, program, file->name);
     return fault_set(fault, ERR_UNAVAILABLE, NULL,
                      "%s: the kernels of %s do not build there (%s); the compiler's text is in the log. A "
                      "newer driver may help; or train on the cpu",
@@ -80,7 +82,7 @@ static enum err session_new(struct cl_device *d, struct cl_session **out, struct
     else if (code != CL_SUCCESS)
         err = fault_set(fault, ERR_UNAVAILABLE, NULL, "%s: cannot be used: clCreateContext: %s",
                         d->description, cl_error_text(code).text);
-    for (size_t i = 1; !err && i < opencl_sources_count; i++)
+    for (size_t i = 1; !err && s->programs && i < opencl_sources_count; i++)
         err = build_file(s, &opencl_sources[i], &s->programs[i], fault);
     if (err) {
         session_free(s);
@@ -97,14 +99,16 @@ static enum err get(const char *which, struct cl_session **out, struct fault *fa
     enum err err = cl_find(which, &d, fault);
     if (err)
         return err;
-    if (!d->session) {
-        err = session_new(d, &d->session, fault);
-        if (err)
+    struct cl_session *s = d->session;
+    if (!s) {
+        err = session_new(d, &s, fault);
+        if (err || !s)
             return err;
-        d->session->num_users = 1;
+        s->num_users = 1;
+        d->session = s;
     }
-    *out = d->session;
-    d->session->num_users++;
+    s->num_users++;
+    *out = s;
     return ERR_OK;
 }
 
