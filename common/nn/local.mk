@@ -16,6 +16,7 @@ libfedlane_nn_a_SOURCES = \
 	common/compute/opencl/opencl.c common/compute/opencl/opencl.h \
 	common/compute/opencl/opencl_conv.c \
 	common/compute/opencl/opencl_dense.c \
+	common/compute/opencl/opencl_descent.c \
 	common/compute/opencl/opencl_image.c \
 	common/compute/opencl/opencl_run.c \
 	common/compute/opencl/opencl_sequence.c \
@@ -75,7 +76,7 @@ libfedlane_nn_a_SOURCES = \
 libfedlane_nn_a_CFLAGS = $(AM_CFLAGS) $(OPENBLAS_CFLAGS)
 
 # The kernels travel as text in the program; the device's own compiler builds them. common.cl comes first.
-OPENCL_KERNELS = common.cl conv.cl dense.cl few.cl image.cl lstm.cl sequence.cl softmax.cl vector.cl
+OPENCL_KERNELS = common.cl conv.cl dense.cl descent.cl few.cl image.cl lstm.cl sequence.cl softmax.cl vector.cl
 nodist_libfedlane_nn_a_SOURCES = common/compute/opencl/opencl_sources.c
 common/compute/opencl/opencl_sources.c: build-aux/embed Makefile $(OPENCL_KERNELS:%=common/compute/opencl/%)
 	$(AM_V_GEN)$(MKDIR_P) common/compute/opencl && $(srcdir)/build-aux/embed opencl_sources \

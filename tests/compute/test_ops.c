@@ -166,6 +166,7 @@ START_TEST(test_opencl)
         op.scale = 0.3f * (float)key; /* 1 - 0.3f is no float */
         ck_same_bits(c, op);
     }
+    ck_descents_by_hand(c);
     ck_backend_in_part(c, unit_is_full() ? 5 : 37); /* a kernel's start takes longer than a small operation */
     _exit(EXIT_SUCCESS);
 }

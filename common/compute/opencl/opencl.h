@@ -9,6 +9,7 @@
 #define CL_KERNELS(X)                                                                                        \
     X(dense, product)                                                                                        \
     X(dense, column_sums)                                                                                    \
+    X(descent, descent)                                                                                      \
     X(few, few_forward)                                                                                      \
     X(few, few_input_gradient)                                                                               \
     X(softmax, softmax_gradient)                                                                             \
@@ -73,6 +74,9 @@ enum err opencl_last_step(struct opencl *o, const struct compute_op *op) MUST_CH
 enum err opencl_gather(struct opencl *o, const struct compute_op *op) MUST_CHECK;
 enum err opencl_scatter_add(struct opencl *o, const struct compute_op *op) MUST_CHECK;
 
+enum err opencl_descent(struct opencl *o, const struct compute_op *op) MUST_CHECK;
+
+bool opencl_supports_descent(const struct opencl *o, const struct compute_op *op);
 size_t opencl_conv_scratch(const struct compute_op *op);
 size_t opencl_lstm_scratch(const struct compute_op *op);
 

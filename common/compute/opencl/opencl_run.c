@@ -116,6 +116,7 @@ enum err opencl_run(void *state, const struct compute_op *op)
         [COMPUTE_LAST_STEP] = opencl_last_step,
         [COMPUTE_GATHER] = opencl_gather,
         [COMPUTE_SCATTER_ADD] = opencl_scatter_add,
+        [COMPUTE_DESCENT] = opencl_descent,
     };
     return layers[op->kind] ? layers[op->kind](state, op) : run_simple(state, op);
 }
@@ -158,6 +159,7 @@ bool opencl_supports(void *state, const struct compute_op *op)
     case COMPUTE_SQUARED_DISTANCE:
         return o->device->has_double;
     case COMPUTE_DESCENT:
+        return opencl_supports_descent(o, op) && has_usual_sizes(op);
     case COMPUTE_KIND_COUNT:
         return false;
     default:
