@@ -2,6 +2,7 @@
 # traces is apart, so that nothing else of it needs JSON.
 noinst_LIBRARIES += libfedlane-lanes.a
 libfedlane_lanes_a_SOURCES = \
+	lanes/core/balance.c \
 	lanes/core/concurrency.c lanes/core/concurrency.h \
 	lanes/core/enter.c \
 	lanes/core/estimate.c \

@@ -67,7 +67,25 @@ static void take(struct scheduler *s, struct lanes_job *job, int device, struct 
     job->device = device;
     job->state = LANES_RESIDENT;
     lanes_decide(s, LANES_ENTER, job);
-    count_overtaken(s, job);
+}
+
+void lanes_enter_on(struct scheduler *s, struct lanes_job *job, int device)
+{
+    struct fit fit = memory_fit(&s->devices[device].memory, &s->rules, job->persistent, job->ephemeral);
+    if (fit.kind == FIT_NONE)
+        bug("an empty device does not hold what it could hold");
+    take(s, job, device, fit);
+}
+
+/* What lanes have at the least when all are one: room for P and E beside them, with that lane's own memory.
+ */
+static bool may_fit(const struct scheduler *s, int device, const struct lanes_job *job)
+{
+    const struct device_memory *m = &s->devices[device].memory;
+    int64_t largest = 0, room = m->capacity - m->persistent - job->persistent;
+    for (int l = 0; l < LANES_MAX_LANES; l++)
+        largest = m->lanes[l].size > largest ? m->lanes[l].size : largest;
+    return room >= largest && room >= job->ephemeral;
 }
 
 /* Merges lanes only where that helps. */
@@ -77,6 +95,8 @@ static bool enter_by_merging(struct scheduler *s, struct lanes_job *job, int dev
     struct device_memory trial = d->memory;
     struct fit fit = {FIT_NONE, -1};
     int from, into, merges = 0;
+    if (!may_fit(s, device, job))
+        return false;
     while (fit.kind == FIT_NONE && memory_mergeable(&trial, (size_t)d->concurrent, &from, &into)) {
         memory_merge(&trial, from, into);
         merges++;
@@ -87,15 +107,8 @@ static bool enter_by_merging(struct scheduler *s, struct lanes_job *job, int dev
     for (; merges > 0 && memory_mergeable(&d->memory, (size_t)d->concurrent, &from, &into); merges--)
         lanes_merge(s, device, from, into);
     take(s, job, device, fit);
+    count_overtaken(s, job);
     return true;
-}
-
-static size_t num_resident(const struct scheduler *s, int device)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < s->num_present; i++)
-        n += s->present[i]->device == device;
-    return n;
 }
 
 /* On the device with the fewest jobs, of those where it fits without merging, or else with it. */
@@ -108,14 +121,15 @@ static bool enter(struct scheduler *s, struct lanes_job *job, const lanes_job_id
         if (!s->devices[d].is_there || job->id > barriers[d])
             continue;
         struct fit here = memory_fit(&s->devices[d].memory, &s->rules, job->persistent, job->ephemeral);
-        if (here.kind == FIT_NONE || (device >= 0 && num_resident(s, d) >= fewest))
+        if (here.kind == FIT_NONE || (device >= 0 && lanes_num_resident(s, d) >= fewest))
             continue;
         fit = here;
         device = d;
-        fewest = num_resident(s, d);
+        fewest = lanes_num_resident(s, d);
     }
     if (device >= 0) {
         take(s, job, device, fit);
+        count_overtaken(s, job);
         return true;
     }
     for (int d = 0; d < (int)s->config.num_devices && !s->rules.never_merge; d++)
@@ -124,12 +138,22 @@ static bool enter(struct scheduler *s, struct lanes_job *job, const lanes_job_id
     return false;
 }
 
+/* Most of a long queue need not be put in order. But where nobody may overtake, the first counts that does
+ * not fit, and Salus's lanes have other sums. */
+static bool may_fit_somewhere(const struct scheduler *s, const struct lanes_job *job)
+{
+    bool may = s->rules.in_order || s->rules.lane_holds_persistent;
+    for (int d = 0; d < (int)s->config.num_devices && !may; d++)
+        may = s->devices[d].is_there && may_fit(s, d, job);
+    return may;
+}
+
 void lanes_enter_waiting(struct scheduler *s)
 {
     lanes_job_id barriers[LANES_MAX_DEVICES] = {0};
     size_t n = 0;
     for (size_t i = 0; i < s->num_present; i++)
-        if (s->present[i]->state == LANES_WAITING)
+        if (s->present[i]->state == LANES_WAITING && may_fit_somewhere(s, s->present[i]))
             s->scratch[n++] = s->present[i];
     if (n == 0)
         return;

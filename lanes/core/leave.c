@@ -22,6 +22,13 @@ void lanes_free_memory(struct scheduler *s, struct lanes_job *job)
     s->memory_changed = true;
 }
 
+void lanes_evict(struct scheduler *s, struct lanes_job *job)
+{
+    lanes_decide(s, LANES_EVICT, job);
+    job->kept_steps = job->steps_done; /* evicting it is saving it */
+    lanes_free_memory(s, job);
+}
+
 void lanes_leave(struct scheduler *s, struct lanes_job *job, enum lanes_leave_reason reason)
 {
     size_t i = 0;
@@ -72,10 +79,7 @@ void lanes_shrink(struct scheduler *s, int device)
     int from, into;
     while (!s->rules.never_merge && memory_used(m) > wanted && memory_mergeable(m, 1, &from, &into))
         lanes_merge(s, device, from, into);
-    for (struct lanes_job *job; memory_used(m) > wanted && (job = last_idle(s, device));) {
-        lanes_decide(s, LANES_EVICT, job);
-        job->kept_steps = job->steps_done;
-        lanes_free_memory(s, job);
-    }
+    for (struct lanes_job *job; memory_used(m) > wanted && (job = last_idle(s, device));)
+        lanes_evict(s, job);
     m->capacity = memory_used(m) > wanted ? memory_used(m) : wanted;
 }

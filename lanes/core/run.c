@@ -47,6 +47,8 @@ void lanes_settle(struct scheduler *s)
 {
     if (may_enter(s))
         lanes_enter_waiting(s);
+    if (lanes_balance(s))
+        lanes_enter_waiting(s); /* there may be room where it was */
     s->memory_changed = false;
     for (int d = 0; d < (int)s->config.num_devices; d++) {
         do

@@ -54,7 +54,8 @@ enum lanes_decision_kind {
     LANES_ENTER, /* the job has memory on a device, and a lane: put its P there */
     LANES_MOVE,  /* the job runs in another lane from now on (nothing of it is in the lane: E is empty) */
     LANES_RUN,   /* run one iteration of the job in its lane; then comes scheduler_iteration_done */
-    LANES_EVICT, /* save the job's P to the host and free it: the job waits for memory again */
+    LANES_EVICT, /* save the job's P to the host and free it: it waits for memory, or has some elsewhere at
+                    once */
     LANES_LEAVE, /* the job is gone, and its memory free; the id is good for nothing any more */
 };
 

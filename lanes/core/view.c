@@ -28,10 +28,9 @@ struct lanes_device_view scheduler_device(const struct scheduler *s, int device)
                                      .persistent_bytes = d->memory.persistent,
                                      .lane_bytes = d->memory.in_lanes,
                                      .num_lanes = d->memory.num_lanes,
+                                     .num_resident = lanes_num_resident(s, device),
                                      .num_running = d->num_running,
                                      .concurrent = d->concurrent};
-    for (size_t i = 0; i < s->num_present; i++)
-        view.num_resident += s->present[i]->device == device;
     return view;
 }
 

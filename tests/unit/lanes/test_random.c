@@ -110,6 +110,28 @@ static void ck_device(struct book *b, int d)
     REQUIRE(num_running >= (size_t)view.concurrent || idle == 0);
 }
 
+/* No device is empty while another has a job more than it runs that could run there. */
+static void ck_balance(struct book *b)
+{
+    size_t resident[DEVICES] = {0};
+    for (uint64_t t = b->first; t < b->num_tags; t++)
+        if (b->jobs[t].is_resident)
+            resident[b->jobs[t].device]++;
+    for (uint64_t t = b->first; t < b->num_tags; t++) {
+        const struct entry *job = &b->jobs[t];
+        if (!job->is_resident || job->is_running)
+            continue;
+        int other = 1 - job->device;
+        bool would_fit = !b->is_lost[other] && job->persistent + job->ephemeral <= b->capacity[other];
+        bool is_too_much = resident[job->device] > (size_t)scheduler_device(b->s, job->device).concurrent;
+        /* One that has few steps left stays. */
+        struct lanes_job_view view;
+        REQUIRE(scheduler_job(b->s, job->id, &view));
+        int64_t rest = view.request.steps - view.steps_done;
+        REQUIRE(resident[other] > 0 || !would_fit || !is_too_much || (rest > 0 && rest < 3));
+    }
+}
+
 static void ck_book(struct book *b)
 {
     size_t there = 0;
@@ -120,6 +142,7 @@ static void ck_book(struct book *b)
     REQUIRE(scheduler_num_jobs(b->s) == there);
     for (int d = 0; d < DEVICES; d++)
         ck_device(b, d);
+    ck_balance(b);
     for (size_t i = 0; i < there; i++)
         REQUIRE(scheduler_job_at(b->s, i).overtaken <= OVERTAKE_LIMIT);
 }

@@ -147,6 +147,23 @@ START_TEST(test_two_devices)
 }
 END_TEST
 
+/* An idle device takes over what waits for its turn at another. */
+START_TEST(test_an_idle_device_gets_work)
+{
+    struct desk *d = desk_make(&policy_fifo, TWO(100, 100), 1, 0);
+    (void)desk_submit(d, 10, 10);
+    (void)desk_submit(d, 10, 10);
+    (void)desk_submit(d, 10, 10);
+    desk_said(d, "enter 1:0.0, run 1:0.0, enter 2:1.0, run 2:1.0, enter 3:0.1");
+    desk_last_step(d, 2);
+    desk_said(d, "leave 2 finished, evict 3, enter 3:1.0, run 3:1.0");
+    scheduler_cancel(d->s, d->now, 1);
+    desk_step(d, 1);
+    desk_said(d, "leave 1 cancelled"); /* 3 runs where it is */
+    desk_free(d);
+}
+END_TEST
+
 START_TEST(test_resize)
 {
     struct desk *d = desk_make(&policy_fifo, ONE(100), 1, 0);
@@ -271,6 +288,7 @@ int main(void)
                                   test_cancel_and_death_end_after_the_iteration,
                                   test_executor_lost,
                                   test_two_devices,
+                                  test_an_idle_device_gets_work,
                                   test_resize,
                                   test_overtaking_is_bounded,
                                   test_place_in_the_queue,
