@@ -1,6 +1,7 @@
 /* Salus's rules and ours on one trace, exactly, and what each difference is worth: bench_lanes TRACE. */
 #include <math.h>
 #include <stdio.h>
+#include "common/base/clock.h"
 #include "common/base/limits.h"
 #include "common/base/rng.h"
 #include "lanes/policies/policies.h"
@@ -102,6 +103,55 @@ static void print_wrong_lengths(const struct bench *b)
                  sum / DRAWS);
 }
 
+/* -- what an event costs
+ * ------------------------------------------------------------------------------------- */
+
+static void keep_running(void *context, const struct lanes_decision *d)
+{
+    if (d->kind == LANES_RUN)
+        *(lanes_job_id *)context = d->job;
+}
+
+/* Microseconds of an iteration's end with so many jobs present; where there are thousands, most wait for
+ * memory. */
+static double event_us(const struct lanes_policy *policy, size_t jobs)
+{
+    lanes_job_id running = 0, id;
+    const struct lanes_config config = {.max_jobs = jobs,
+                                        .num_devices = 1,
+                                        .capacity_bytes = {7000},
+                                        .policy = policy,
+                                        .decide = keep_running,
+                                        .context = &running};
+    struct scheduler *s;
+    const int events = 2000;
+    if (scheduler_new(&config, &s, NULL))
+        bug("no scheduler");
+    for (size_t i = 0; i < jobs; i++) {
+        const struct lanes_request r = {.tag = i,
+                                        .steps = 1000000,
+                                        .persistent_bytes = 10,
+                                        .ephemeral_bytes = (int64_t)i % 100,
+                                        .weight = 1};
+        if (scheduler_submit(s, (int64_t)i, &r, &id, NULL))
+            bug("refused");
+    }
+    int64_t began = mono_ns();
+    for (int i = 0; i < events; i++)
+        scheduler_iteration_done(s, (int64_t)jobs + i, running, 1000 + i % 7, false);
+    double us = (double)(mono_ns() - began) / 1e3 / events;
+    scheduler_free(s);
+    return us;
+}
+
+static void print_costs(void)
+{
+    const size_t counts[] = {10, 100, 1000, LIMIT_LANES_JOBS};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        (void)printf("| %zu | %.1f | %.1f | %.1f |\n", counts[i], event_us(&policy_srtf, counts[i]),
+                     event_us(&policy_fair, counts[i]), event_us(&policy_fifo, counts[i]));
+}
+
 int main(int argc, char **argv)
 {
     struct arena arena = ARENA_INIT(64 * MIB);
@@ -117,6 +167,8 @@ int main(int argc, char **argv)
     print_differences(&b);
     puts("");
     print_wrong_lengths(&b);
+    puts("");
+    print_costs();
     arena_release(&arena);
     return 0;
 }

@@ -17,6 +17,7 @@ FUZZ_TARGETS = \
 	tests/bin/fuzz_sse \
 	tests/bin/fuzz_worker \
 	tests/bin/fuzz_trace \
+	tests/bin/fuzz_lanes \
 	tests/bin/fuzz_secrets
 EXTRA_DIST += .gitattributes tests/fuzz/corpus tests/fuzz/run.py tests/fuzz/seeds.py
 check_PROGRAMS += $(FUZZ_TARGETS)
@@ -107,6 +108,10 @@ tests_bin_fuzz_worker_LDADD = $(FUZZ_LIBS) libfedlane-worker.a libfedlane-traine
 tests_bin_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c
 tests_bin_fuzz_trace_LDFLAGS = $(FUZZ_LINK)
 tests_bin_fuzz_trace_LDADD = $(FUZZ_CLI_LIBS)
+
+tests_bin_fuzz_lanes_SOURCES = tests/fuzz/fuzz_lanes.c
+tests_bin_fuzz_lanes_LDFLAGS = $(FUZZ_LINK)
+tests_bin_fuzz_lanes_LDADD = $(FUZZ_LIBS) $(LANES_LIBS) $(ZLIB_LIBS)
 
 tests_bin_fuzz_secrets_SOURCES = tests/fuzz/fuzz_secrets.c
 tests_bin_fuzz_secrets_LDFLAGS = $(FUZZ_LINK)

@@ -389,6 +389,23 @@ def worker_seeds():
     yield "report-head", b"\2" + report[:40]
 
 
+def lanes_seeds():
+    titles = "arrival_s,steps,step_s,persistent_mb,ephemeral_mb"
+    yield "plain", f"# jobs\n{titles}\n0,4,0.5,100,200\n1.5,30,1e-3,300,500\n1.5,2,1,10,10\n0.2,9,0.1,400,550\n".encode()
+    yield "more", f"{titles},told_steps,priority,weight\r\n9,4,0.5,100,200,0,-3,5\r\n0,9,0,0,0,4,2,1\r\n".encode()
+    for i, row in enumerate(["0,1,1,1", "0,1,1,1,1,1", "x,1,1,1,1", "0,1.5,1,1,1", "0,0,1,1,1", "-1,1,1,1,1", "0,1,nan,1,1", "0,1,1,2000,1", "0,100000001,1,1,1"]):
+        yield f"bad-{i}", f"{titles}\n{row}\n".encode()
+    head = '{"type":"lanes_trace","version":1,"capacity_bytes":[100,60]}\n'
+    job = {"type": "job", "name": "a", "tenant": "b", "arrival_ns": 0, "start_ns": 0, "end_ns": 9, "outcome": "finished", "steps": 5, "told_steps": 5, "step_ns": 3,
+           "persistent_bytes": 20, "ephemeral_bytes": 30, "priority": 0, "weight": 1}
+    lines = [job, changed(job, arrival_ns=2, ephemeral_bytes=70, outcome="cancelled"), changed(job, steps=0, start_ns=-1), changed(job, name=None, told_steps=0, persistent_bytes=90)]
+    yield "lines", (head + "".join(text(line) + "\n" for line in lines)).encode()
+    yield "lines-bad", (head + text(changed(job, weight=0)) + "\n").encode()
+    yield "lines-more", (head + text(changed(job, colour=1)) + "\n").encode()
+    yield "lines-half", (head + text(job)[:60]).encode()
+    yield "lines-version", head.replace('"version":1', '"version":2').encode()
+
+
 def trace_seeds():
     head = b"device,steps_per_s,up_bytes_per_s,down_bytes_per_s,online_from_s,online_to_s\n"
     yield "good", head + b"0,10,1000,2000,0,5\n0,,,,6,9.5\n1,5,,,0,1\n"
@@ -447,7 +464,7 @@ def all_seeds():
                                "0190a0b0", "2026-01-02T03:04:05Z", "online", "1.5", "key=value"]):
         yield "cursors", f"{i:02d}", bytes([i % 4]) + value.encode()
     for target, seeds in {"safetensors": safetensors_seeds, "npy": npy_seeds, "idx": idx_seeds, "csv": csv_seeds, "leaf": leaf_seeds, "text": text_seeds, "json_spec": json_seeds,
-                          "run_spec": run_spec_seeds, "data_spec": data_seeds, "worker": worker_seeds, "trace": trace_seeds, "secrets": secret_seeds,
+                          "run_spec": run_spec_seeds, "data_spec": data_seeds, "worker": worker_seeds, "trace": trace_seeds, "lanes": lanes_seeds, "secrets": secret_seeds,
                           "sse": sse_seeds}.items():
         for name, value in seeds():
             yield target, name, value

@@ -37,6 +37,20 @@ START_TEST(test_assignment)
 }
 END_TEST
 
+/* The smallest that is good, not the first. */
+START_TEST(test_the_smallest_lane)
+{
+    struct desk *d = desk_make(&policy_fifo, ONE(100), 1, 0);
+    (void)desk_submit(d, 10, 40);
+    (void)desk_submit(d, 10, 20); /* 80 used */
+    (void)desk_submit(d, 5, 20);
+    desk_said(d, "enter 1:0.0, run 1:0.0, enter 2:0.1, enter 3:0.1");
+    (void)desk_submit(d, 5, 45); /* both could grow: the smaller by 25, which is too much, the larger by 5 */
+    desk_said(d, "enter 4:0.0");
+    desk_free(d);
+}
+END_TEST
+
 START_TEST(test_lanes_shrink_to_who_stays)
 {
     struct desk *d = desk_make(&policy_las, ONE(100), 1, 0);
@@ -136,6 +150,7 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {test_assignment,
+                                  test_the_smallest_lane,
                                   test_lanes_shrink_to_who_stays,
                                   test_merging,
                                   test_merging_waits_for_the_boundary,

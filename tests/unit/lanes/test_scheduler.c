@@ -247,6 +247,26 @@ START_TEST(test_policy_changes)
 }
 END_TEST
 
+/* Shares count from when `fair` takes over, not from what it remembers of an earlier time. */
+START_TEST(test_fair_takes_over_again)
+{
+    struct desk *d = desk_make(&policy_fair, ONE(100), 1, 0);
+    (void)desk_submit(d, 10, 10);
+    for (int i = 0; i < 20; i++)
+        desk_step(d, 1);
+    scheduler_set_policy(d->s, d->now, &policy_fifo);
+    (void)desk_submit(d, 10, 10);
+    scheduler_set_policy(d->s, d->now, &policy_fair);
+    buf_clear(&d->words);
+    desk_step(d, 1);
+    desk_step(d, 2);
+    desk_step(d, 1);
+    desk_step(d, 2);
+    desk_said(d, "run 2:0.1, run 1:0.0, run 2:0.1, run 1:0.0");
+    desk_free(d);
+}
+END_TEST
+
 START_TEST(test_bad_configurations)
 {
     const struct lanes_config good = {
@@ -293,6 +313,7 @@ int main(void)
                                   test_overtaking_is_bounded,
                                   test_place_in_the_queue,
                                   test_policy_changes,
+                                  test_fair_takes_over_again,
                                   test_bad_configurations};
     return unit_run("scheduler", tests, sizeof tests / sizeof *tests);
 }
