@@ -10,9 +10,11 @@ const char *const rate_type_names[RATE_TYPE_COUNT + 1] = {[RATE_CONSTANT] = "con
 static double after_warmup(double base, const struct rate_schedule *s, int64_t round)
 {
     const double pi = 3.14159265358979323846;
+    int64_t drops;
     switch (s->type) {
     case RATE_STEP:
-        return base * pow(s->gamma, (double)(round / s->step_size));
+        drops = round / s->step_size;
+        return base * pow(s->gamma, (double)drops);
     case RATE_EXPONENTIAL:
         return base * pow(s->gamma, (double)round);
     case RATE_COSINE:
