@@ -1,7 +1,7 @@
-/* Hand-written loops for the small products of local training, where a BLAS call costs more than its work.
- * One source (kernels_template.h) is compiled for each kind of CPU. Every result is summed in an order that
- * depends only on the operation's sizes, never on tiles, threads or alignment; the kinds of CPU differ in the
- * last bits. */
+/* Hand-written loops for local training: small products, where a BLAS call costs more than its work, and what
+ * a BLAS does not have. One source (kernels_template.h) is compiled for each kind of CPU. Every result is
+ * summed in an order that depends only on the operation's sizes, never on tiles, threads or alignment; the
+ * kinds of CPU differ in the last bits. */
 #ifndef FEDLANE_COMPUTE_OPENBLAS_KERNELS_H
 #define FEDLANE_COMPUTE_OPENBLAS_KERNELS_H
 
