@@ -1,8 +1,8 @@
 /* One device's local work, for the comparison with PyTorch (test_torch.py):
  *   local_job BACKEND CASE.json WEIGHTS.safetensors OUT-DIR
- * CASE is {"model", "data", "training": {"batch_size", "local_steps", "learning_rate", "proximal_mu"},
- * "seed", "round"}. Of the data's first device, from the given weights on, it writes into OUT-DIR:
- *   gradient.safetensors   the gradient of the mean loss over all train examples
+ * CASE is {"model", "data", "training": {"batch_size", "local_steps", "learning_rate", "proximal_mu", and a
+ * run spec's fields of optimizers}, "seed", "round"}. Of the data's first device, from the given weights on,
+ * it writes into OUT-DIR: gradient.safetensors   the gradient of the mean loss over all train examples
  *   weights.safetensors    the weights after the job's steps
  *   facts.json             {"test_loss", "test_correct"} of the given weights, {"last_loss"} of the last
  * step's batch, {"train_losses": [...]} of the given weights on each device of the data */
@@ -43,6 +43,28 @@ static int64_t count_at(const json_t *object, const char *name)
     return json_integer_value(json_object_get(object, name));
 }
 
+static double number_at(const json_t *object, const char *name, double otherwise)
+{
+    const json_t *value = json_object_get(object, name);
+    return value ? json_number_value(value) : otherwise;
+}
+
+static enum err read_optimizer(const json_t *training, struct optimizer *out, struct fault *fault)
+{
+    const char *name = json_string_value(json_object_get(training, "optimizer"));
+    enum optimizer_kind kind = OPTIMIZER_SGD;
+    if (name && !optimizer_find(name, &kind))
+        return fault_set(fault, ERR_INVALID_FIELD, "training.optimizer", "there is no \"%s\"", name);
+    *out = optimizer_of(kind);
+    out->momentum = number_at(training, "momentum", out->momentum);
+    out->beta1 = number_at(training, "beta1", out->beta1);
+    out->beta2 = number_at(training, "beta2", out->beta2);
+    out->epsilon = number_at(training, "epsilon", out->epsilon);
+    out->weight_decay = number_at(training, "weight_decay", 0);
+    out->clip_norm = number_at(training, "clip_norm", 0);
+    return optimizer_check(out, fault);
+}
+
 static enum err read_case(const char *path, struct work *k, struct fault *fault)
 {
     enum err e = json_file_parse(path, &k->json, fault);
@@ -59,15 +81,18 @@ static enum err read_case(const char *path, struct work *k, struct fault *fault)
         .seed = (uint64_t)count_at(k->json, "seed"),
         .local_steps = count_at(training, "local_steps"),
         .batch_size = count_at(training, "batch_size"),
-        .learning_rate = json_number_value(json_object_get(training, "learning_rate")),
-        .proximal_mu = json_number_value(json_object_get(training, "proximal_mu")),
+        .learning_rate = number_at(training, "learning_rate", 0),
+        .proximal_mu = number_at(training, "proximal_mu", 0),
     };
+    e = read_optimizer(training, &k->job.optimizer, fault);
+    if (e)
+        return e;
     size_t n = (size_t)k->arch->tensors.num_params;
     k->w = calloc(n, sizeof *k->w);
     k->out = calloc(n, sizeof *k->out);
-    return k->w && k->out
-               ? trainer_local.open(k->arch, k->data, k->job.batch_size, OPTIMIZER_SGD, &k->trainer, fault)
-               : ERR_NO_MEMORY;
+    if (!k->w || !k->out)
+        return ERR_NO_MEMORY;
+    return trainer_local.open(k->arch, k->data, k->job.batch_size, k->job.optimizer.kind, &k->trainer, fault);
 }
 
 static enum err read_weights(const char *path, struct work *k, struct fault *fault)

@@ -53,6 +53,7 @@ OTHERS = {
     "tanh in a row": ([30], [dense(20), TANH, dense(10), TANH, dense(5)]),
     "a small char_lstm": ([20], [embedding(31, 8), lstm(21, layers=2), dense(31)]),
     "every step of an lstm": ([6, 5], [lstm(9, output="all"), TANH, lstm(18, layers=3, output="all"), FLATTEN, dense(4)]),
+    "with dropout": ([40], [dense(30), RELU, {"type": "dropout", "rate": 0.5}, dense(4)]),
     "a small sent_lstm": ([7, 12], [lstm(16, layers=2), dense(6), RELU, dense(1)]),
 }
 
@@ -121,9 +122,9 @@ def batches(n, size, steps):
 # -- both sides ----------------------------------------------------------------------------------------------------
 
 class Case:
-    def __init__(self, lab, name, rows, batch_size, steps, mu, learning_rate):
+    def __init__(self, lab, name, rows, training):
         self.given, self.model = model_of(name)
-        self.steps, self.batch_size, self.mu, self.learning_rate = steps, batch_size, mu, learning_rate
+        self.training = training
         self.x, self.y = examples(self.model, rows + TEST_ROWS)
         self.rows, self.lab = rows, lab
         torch.manual_seed(2)
@@ -136,9 +137,8 @@ class Case:
         data = self.lab.path("data.npz")
         numpy.savez(data, x=self.x[:self.rows], y=self.y[:self.rows], test_x=self.x[self.rows:], test_y=self.y[self.rows:])
         facts, gradient, weights = local_job(self.lab, backend, {
-            "model": self.given, "data": {"source": "npy", "path": data}, "seed": SEED, "round": ROUND,
-            "training": {"batch_size": self.batch_size, "local_steps": self.steps, "learning_rate": self.learning_rate,
-                         "proximal_mu": self.mu}}, self.weights)
+            "model": self.given, "data": {"source": "npy", "path": data}, "seed": SEED, "round": ROUND, "training": self.training},
+            self.weights)
         facts["train_loss"], = facts.pop("train_losses")
         return facts, gradient, weights
 
@@ -159,17 +159,33 @@ class Case:
         facts["last_loss"] = self.train()
         return facts, gradient, self.net.state_dict()
 
+    def optimizer(self, parameters):
+        t = self.training
+        common = {"lr": t["learning_rate"], "weight_decay": t.get("weight_decay", 0)}
+        if "adam" in t["optimizer"]:
+            return torch.optim.Adam(parameters, betas=(t.get("beta1", 0.9), t.get("beta2", 0.999)), eps=t.get("epsilon", 1e-8), **common)
+        return torch.optim.SGD(parameters, momentum=t.get("momentum", 0.9) if "momentum" in t["optimizer"] else 0, **common)
+
     def train(self):
-        """w <- w - eta grad (F(w) + mu/2 ||w - w0||^2); the last batch's F."""
-        parameters, loss = list(self.net.parameters()), torch.tensor(0.0)
+        """docs/algorithms.md; the last batch's F. Plain: w <- w - eta grad (F(w) + mu/2 ||w - w0||^2)."""
+        t, parameters, loss = self.training, list(self.net.parameters()), torch.tensor(0.0)
+        mu, is_plain, is_prox = t["proximal_mu"], t["optimizer"] == "sgd" and "clip_norm" not in t, t["optimizer"].startswith("prox_")
         anchor = [p.detach().clone() for p in parameters]
-        sgd = torch.optim.SGD(parameters, self.learning_rate)
-        for batch in batches(self.rows, self.batch_size, self.steps):
-            sgd.zero_grad()
+        optimizer = self.optimizer(parameters)
+        for batch in batches(self.rows, t["batch_size"], t["local_steps"]):
+            optimizer.zero_grad()
             loss, _ = self.loss(self.x[batch], self.y[batch])
             distance = sum(((p - p0) ** 2).sum() for p, p0 in zip(parameters, anchor))
-            (loss + self.mu / 2 * distance).backward()
-            sgd.step()
+            (loss + mu / 2 * distance if is_plain else loss).backward()
+            if "clip_norm" in t:
+                torch.nn.utils.clip_grad_norm_(parameters, t["clip_norm"])
+            pulls = [mu * (p.detach() - p0) for p, p0 in zip(parameters, anchor)]
+            for p, pull in zip(parameters, pulls if is_prox else ()):
+                p.grad += pull
+            optimizer.step()
+            with torch.no_grad():
+                for p, pull in zip(parameters, () if is_plain or is_prox else pulls):
+                    p -= t["learning_rate"] * pull
         return float(loss)
 
 
@@ -179,15 +195,17 @@ def errors(ours, theirs, start=None):
     return max((float((ours[n] - t).norm() / (t - start[n] if start else t).norm()), n) for n, t in theirs.items())
 
 
-def compare(lab, name, backends, rows=25, batch_size=10, steps=100, mu=0.0, learning_rate=0.01, most=WEIGHTS, way=WAY, trains=True):
-    case = Case(lab, name, rows, batch_size, steps, mu, learning_rate)
+def compare(lab, name, backends, rows=25, batch_size=10, steps=100, mu=0.0, learning_rate=0.01, most=WEIGHTS, way=WAY, trains=True,
+            optimizer="sgd", **more):
+    case = Case(lab, name, rows, {"batch_size": batch_size, "local_steps": steps, "proximal_mu": mu, "learning_rate": learning_rate,
+                                  "optimizer": optimizer, **more})
     facts, gradient, weights = case.theirs()
     for backend in backends:
         our_facts, our_gradient, our_weights = case.ours(backend)
         of_gradient, of_weights = errors(our_gradient, gradient), errors(our_weights, weights)
         of_way = errors(our_weights, weights, case.start)
-        line = "%s, mu %g, %s: gradient %.1e (%s), %d steps %.1e (%s), of the way %.1e (%s)" % (
-            name, mu, backend, *of_gradient, steps, *of_weights, *of_way)
+        line = "%s, %s, mu %g, %s: gradient %.1e (%s), %d steps %.1e (%s), of the way %.1e (%s)" % (
+            name, optimizer, mu, backend, *of_gradient, steps, *of_weights, *of_way)
         print("    " + line)
         assert of_gradient[0] <= GRADIENT, line
         assert our_facts["test_correct"] == facts["test_correct"], (line, our_facts, facts)
@@ -213,15 +231,25 @@ def test_the_presets_on_the_plain_backend(lab):
 
 
 def test_other_models(lab):
-    for name in OTHERS:
+    for name in (n for n in OTHERS if n != "with dropout"):
         for mu in (0.0, 0.5):
             compare(lab, name, ["reference", "openblas"], rows=23, batch_size=6, mu=mu, learning_rate=0.05)
 
 
 def test_dropout_is_off_where_nothing_is_trained(lab):
     """In losses and full gradients."""
-    OTHERS["dropout"] = ([40], [dense(30), RELU, {"type": "dropout", "rate": 0.5}, dense(4)])
-    compare(lab, "dropout", ["reference", "openblas"], steps=1, trains=False)
+    compare(lab, "with dropout", ["reference", "openblas"], steps=1, trains=False)
+
+
+def test_optimizers(lab):
+    """Steps so large that the way is more than rounding."""
+    for name, faster in (("tanh in a row", 1), ("a small cnn", 1), ("a small char_lstm", 10)):
+        for optimizer, rate, more in (("momentum", 0.01, {}), ("momentum", 0.01, {"momentum": 0.5, "weight_decay": 0.01}),
+                                      ("adam", 0.001, {}), ("adam", 0.001, {"beta1": 0.8, "beta2": 0.99, "epsilon": 1e-6, "clip_norm": 0.1}),
+                                      ("prox_momentum", 0.01, {}), ("prox_adam", 0.001, {"epsilon": 1e-4, "weight_decay": 0.001}),
+                                      ("sgd", 0.05, {"clip_norm": 0.2, "weight_decay": 0.1})):
+            compare(lab, name, ["reference", "openblas"], rows=23, batch_size=6, steps=30, mu=0.5, learning_rate=faster * rate,
+                    optimizer=optimizer, **more)
 
 
 harness.main(globals())
