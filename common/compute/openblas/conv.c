@@ -57,9 +57,9 @@ static struct conv_scratch lay_out(const struct compute_op *op, struct conv_work
         s.lane += behind + 36 * w->winograd.tiles * CONV_BLOCK;
     } else if (op->kind == COMPUTE_CONV_FORWARD) {
         s.lane += g->pool.size ? pixels * CONV_BLOCK : 0;
-    } else { /* a term is two floats; one behind the last is written, too */
-        behind = align16(2 * (w->outputs * g->filters + 1));
-        s.lane += behind + align16((pixels > g->filters ? pixels : g->filters) + 1);
+    } else { /* vectors of terms are written, of which some count; a list is two floats */
+        behind = 2 * (align16(w->outputs * g->filters) + 16);
+        s.lane += behind + align16(2 * (pixels > g->filters ? pixels : g->filters));
     }
     if (!scratch)
         return s;
@@ -69,8 +69,9 @@ static struct conv_scratch lay_out(const struct compute_op *op, struct conv_work
     w->image = scratch + s.common + lane * s.lane;
     w->z = w->winograd.values = w->image + image;
     w->winograd.products = w->z + behind;
-    w->terms = (struct conv_term *)(void *)w->z;
-    w->starts = (uint32_t *)(void *)(w->z + behind);
+    w->at = (uint32_t *)(void *)w->z;
+    w->gradients = w->z + behind / 2;
+    w->lists = (struct conv_list *)(void *)(w->z + behind);
     return s;
 }
 
@@ -158,9 +159,7 @@ static inline bool is_term(const struct conv_work *w, size_t at, const void *see
     return (!w->g->has_relu || !(((const float *)seen)[at] <= 0)) & (gradient != 0);
 }
 
-/* Offsets of the places in a window, `stride` apart from pixel to pixel and `line` from line to line; that of
- * none is 0. */
-static void list_places(const struct conv_work *w, size_t stride, size_t line, uint32_t out[COMPUTE_CUT + 1])
+void conv_list_places(const struct conv_work *w, size_t stride, size_t line, uint32_t out[COMPUTE_CUT + 1])
 {
     const size_t size = w->g->pool.size;
     memset(out, 0, (COMPUTE_CUT + 1) * sizeof *out);
@@ -177,52 +176,19 @@ void conv_terms_by_filter(const struct conv_work *w, size_t from, size_t to, con
                  step = g->pool.size ? g->pool.stride : 1;
     uint32_t places[COMPUTE_CUT + 1];
     size_t n = 0;
-    list_places(w, g->stride * g->pixel, g->stride * w->line, places);
+    conv_list_places(w, g->stride * g->pixel, g->stride * w->line, places);
     for (size_t f = from; f < to; f++) {
-        w->starts[f] = (uint32_t)n;
+        const size_t first = n;
         for (size_t i = 0, at = f; i < w->outputs; i += width) {
             const size_t pixel = conv_pixel(w, i / width * step, 0);
             for (size_t x = 0; x < width; x++, at += w->filters) {
                 size_t place;
                 const bool counts = is_term(w, at, seen, dz[at], &place);
-                w->terms[n] = (struct conv_term){
-                    (uint32_t)(pixel + x * step * g->stride * g->pixel) + places[place], dz[at]};
+                w->at[n] = (uint32_t)(pixel + x * step * g->stride * g->pixel) + places[place];
+                w->gradients[n] = dz[at];
                 n += counts;
             }
         }
-    }
-    w->starts[to] = (uint32_t)n;
-}
-
-/* Counted, then sorted into their places; those of a pixel stay in the order of z. */
-void conv_terms_by_pixel(const struct conv_work *w, const float *dz, const void *seen)
-{
-    const struct compute_conv *g = w->g;
-    const size_t width = g->pool.size ? g->pool.out_width : g->out_width,
-                 step = g->pool.size ? g->pool.stride : 1, pixels = g->out_height * g->out_width,
-                 nowhere = w->outputs * g->filters;
-    uint32_t places[COMPUTE_CUT + 1];
-    uint32_t *ends = w->starts + 1; /* of each pixel, while they are filled: where its next one goes */
-    list_places(w, 1, g->out_width, places);
-    memset(w->starts, 0, (pixels + 1) * sizeof *w->starts);
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < w->outputs; i++) {
-            const size_t pixel = i / width * step * g->out_width + i % width * step;
-            for (size_t f = 0, at = i * w->filters; f < g->filters; f++, at++) {
-                size_t place;
-                const bool counts = is_term(w, at, seen, dz[at], &place);
-                uint32_t *end = &ends[pixel + places[place]];
-                if (pass == 1)
-                    w->terms[counts ? *end : nowhere] =
-                        (struct conv_term){(uint32_t)(f * w->filter_stride), dz[at]};
-                *end += counts;
-            }
-        }
-        uint32_t before = 0;
-        for (size_t p = 0; pass == 0 && p < pixels; p++) { /* from counts to where each begins */
-            const uint32_t count = ends[p];
-            ends[p] = before;
-            before += count;
-        }
+        w->lists[f] = (struct conv_list){(uint32_t)first, (uint32_t)(n - first)};
     }
 }

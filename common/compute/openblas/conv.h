@@ -13,10 +13,9 @@
 
 enum { CONV_BLOCK = 16 }; /* filters side by side */
 
-/* gradient * (what lies `at` floats from a place) */
-struct conv_term {
-    uint32_t at;
-    float gradient;
+/* Some of the terms: gradient * (what lies `at` floats from a place). */
+struct conv_list {
+    uint32_t first, count;
 };
 
 /* Forward by Winograd's algorithm: template_winograd.h. `tiles` of them are transformed at a time. */
@@ -37,8 +36,9 @@ struct conv_work {
     float *bias;  /* [filters]: its gradient */
     float *z;     /* forward, with a pool: [out_height * out_width][16] */
     struct conv_winograd winograd;
-    struct conv_term *terms; /* backward, of one image */
-    uint32_t *starts;        /* of each pixel's, or filter's terms; one more at the end */
+    uint32_t *at; /* backward: the terms of one image */
+    float *gradients;
+    struct conv_list *lists; /* by pixel, or by filter */
 };
 
 /* Whether 32 bits hold the sizes. */
@@ -57,9 +57,11 @@ static inline size_t conv_pixel(const struct conv_work *w, size_t y, size_t x)
     return y * w->g->stride * w->line + x * w->g->stride * w->g->pixel;
 }
 
-/* The terms of one image's gradient: by output pixel of the convolution, `at` the filter's weights; by
- * filter, of those from `from` to `to`, `at` the pixel in the image. */
-void conv_terms_by_pixel(const struct conv_work *w, const float *dz, const void *seen);
+/* Offsets of the places in a pool's window (one place where there is none), `stride` apart from pixel to
+ * pixel and `line` from line to line; that of none is 0. */
+void conv_list_places(const struct conv_work *w, size_t stride, size_t line, uint32_t out[COMPUTE_CUT + 1]);
+/* The terms of one image's gradient by filter, of those from `from` to `to`; `at` is the pixel in the image.
+ */
 void conv_terms_by_filter(const struct conv_work *w, size_t from, size_t to, const float *dz,
                           const void *seen);
 

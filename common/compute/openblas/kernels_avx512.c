@@ -42,6 +42,16 @@ KERNEL_TARGET static inline vf fill_part(vf v, size_t n, float f)
     return (vf)_mm512_mask_blend_ps(first_lanes(n), _mm512_set1_ps(f), (__m512)v);
 }
 
+#define HAS_COMPRESS
+/* The lanes whose mark is set, to the front of what is written whole; how many they are. */
+KERNEL_TARGET static inline size_t compress(vi marks, vi a, vf b, uint32_t *out_a, float *out_b)
+{
+    const __mmask16 which = _mm512_movepi32_mask((__m512i)marks);
+    _mm512_storeu_si512(out_a, _mm512_maskz_compress_epi32(which, (__m512i)a));
+    _mm512_storeu_ps(out_b, _mm512_maskz_compress_ps(which, (__m512)b));
+    return (size_t)__builtin_popcount(which);
+}
+
 #define HAS_PARTS
 KERNEL_TARGET static inline vf load_part(const float *p, size_t n)
 {

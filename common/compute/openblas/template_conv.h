@@ -2,9 +2,9 @@
 #ifndef FEDLANE_COMPUTE_OPENBLAS_TEMPLATE_CONV_H
 #define FEDLANE_COMPUTE_OPENBLAS_TEMPLATE_CONV_H
 
-/* Floats of a run, and lines of a short one, whose sums stay in registers; the order of sums follows from
- * them. */
-enum { CONV_SLICE = 80, CONV_LINES = 5 };
+/* 16 floats each: parts of a run whose sums stay in registers, and of one that is shorter; lines of the
+ * shortest. The order of sums follows from them. */
+enum { CONV_PARTS = LANES == 16 ? 10 : 5, CONV_SHORT = 5, CONV_LINES = 5 };
 
 /* One block of filters at all pixels. */
 INLINE void conv_block(const struct conv_work *w, const struct panel *p, float *out)
@@ -102,7 +102,8 @@ KERNEL_TARGET static void conv_forward(const struct compute_op *op, const struct
 struct conv_sum {
     float *to;
     size_t to_line;
-    const struct conv_term *terms;
+    const uint32_t *at; /* the terms */
+    const float *gradients;
     size_t count;
     const float *from;
     size_t from_line;
@@ -111,7 +112,7 @@ struct conv_sum {
 /* lines and parts are constants, so that the sums stay in registers. */
 INLINE void conv_add_tile(const struct conv_sum *s, int lines, int parts)
 {
-    vf sum[CONV_LINES][PANEL_VECTORS];
+    vf sum[CONV_PARTS][PANEL_VECTORS];
     const int vectors = parts * PANEL_VECTORS;
     UNROLL for (int i = 0; i < lines * vectors; i++)
     {
@@ -119,8 +120,8 @@ INLINE void conv_add_tile(const struct conv_sum *s, int lines, int parts)
             load(s->to + (size_t)(i / vectors) * s->to_line + i % vectors * LANES);
     }
     for (size_t t = 0; t < s->count; t++) {
-        const float *from = s->from + s->terms[t].at;
-        const vf factor = splat(s->terms[t].gradient);
+        const float *from = s->from + s->at[t];
+        const vf factor = splat(s->gradients[t]);
         UNROLL for (int i = 0; i < lines * vectors; i++)
         {
             vf *to = &sum[i / PANEL_VECTORS][i % PANEL_VECTORS];
@@ -139,6 +140,10 @@ INLINE void conv_add(const struct conv_sum *s, size_t lines, size_t parts)
 {
     if (s->count == 0)
         return;
+    if (parts > CONV_SHORT) {
+        conv_add_tile(s, 1, CONV_PARTS);
+        return;
+    }
     switch (lines > 1 ? lines + 10 : parts) {
     case 1:
         conv_add_tile(s, 1, 1);
@@ -189,8 +194,65 @@ INLINE bool conv_next_slice(const struct conv_work *w, struct conv_slice *s)
     if (s->ky >= w->g->kernel_height)
         return false;
     s->lines = w->run_stride > 16 ? 1 : lines < CONV_LINES ? lines : CONV_LINES;
-    s->parts = (rest < CONV_SLICE ? rest : CONV_SLICE) / 16;
+    s->parts = rest / 16 >= CONV_PARTS ? CONV_PARTS : rest / 16 < CONV_SHORT ? rest / 16 : CONV_SHORT;
     return true;
+}
+
+/* Appends the lanes that count to the terms, of which there are n; returns how many there are then. */
+INLINE size_t conv_keep(const struct conv_work *w, size_t n, vi counts, vi at, vf gradients)
+{
+#if defined(HAS_COMPRESS)
+    return n + compress(counts, at, gradients, w->at + n, w->gradients + n);
+#else
+    int32_t counting[LANES];
+    memcpy(counting, &counts, sizeof counting);
+    for (size_t i = 0; i < LANES; i++) {
+        w->at[n] = (uint32_t)at[i];
+        w->gradients[n] = gradients[i];
+        n += counting[i] & 1;
+    }
+    return n;
+#endif
+}
+
+/* Where gradients are that came from this place of their window, and are not 0. */
+INLINE vi conv_counts(const struct conv_work *w, const void *seen, size_t at, vf dz, int32_t place)
+{
+    const vi is_there = dz != splat(0);
+    if (w->g->pool.size > 0) {
+        vbytes bytes;
+        memcpy(&bytes, (const uint8_t *)seen + at, sizeof bytes);
+        return is_there & (__builtin_convertvector(bytes, vi) == place);
+    }
+    return w->g->has_relu ? is_there & ~(load((const float *)seen + at) <= splat(0)) : is_there;
+}
+
+/* The terms of one image's gradient by output pixel of the convolution, `at` is the filter's weights. Those
+ * of a window's pixels lie together, in the order of filters. */
+INLINE void conv_terms_by_pixel(const struct conv_work *w, const float *dz, const void *seen)
+{
+    const struct compute_conv *g = w->g;
+    const size_t width = g->pool.size ? g->pool.out_width : g->out_width,
+                 step = g->pool.size ? g->pool.stride : 1;
+    const vi lanes = LANE_NUMBERS;
+    uint32_t places[COMPUTE_CUT + 1];
+    size_t n = 0;
+    conv_list_places(w, 1, g->out_width, places);
+    memset(w->lists, 0, g->out_height * g->out_width * sizeof *w->lists);
+    for (size_t i = 0; i < w->outputs; i++) {
+        const size_t pixel = i / width * step * g->out_width + i % width * step;
+        for (size_t place = 0; place < step * step; place++) {
+            const size_t first = n;
+            for (size_t f = 0; f < w->filters; f += LANES) {
+                const vf gradients = load(dz + i * w->filters + f);
+                const vi filter = lanes + (int32_t)f,
+                         counts = (filter < (int32_t)g->filters) &
+                                  conv_counts(w, seen, i * w->filters + f, gradients, (int32_t)place);
+                n = conv_keep(w, n, counts, filter * (int32_t)w->filter_stride, gradients);
+            }
+            w->lists[pixel + places[place]] = (struct conv_list){(uint32_t)first, (uint32_t)(n - first)};
+        }
+    }
 }
 
 KERNEL_TARGET static void conv_input_gradient(const struct compute_op *op, const struct team_part *part)
@@ -209,8 +271,9 @@ KERNEL_TARGET static void conv_input_gradient(const struct compute_op *op, const
                 const size_t to = conv_pixel(&w, p / w.g->out_width, p % w.g->out_width);
                 const struct conv_sum sum = {.to = w.image + to + s.ky * w.line + s.k,
                                              .to_line = w.line,
-                                             .terms = w.terms + w.starts[p],
-                                             .count = w.starts[p + 1] - w.starts[p],
+                                             .at = w.at + w.lists[p].first,
+                                             .gradients = w.gradients + w.lists[p].first,
+                                             .count = w.lists[p].count,
                                              .from = (const float *)compute_arg(op, 2) + s.ky * w.run_stride +
                                                      s.k,
                                              .from_line = w.run_stride};
@@ -218,6 +281,25 @@ KERNEL_TARGET static void conv_input_gradient(const struct compute_op *op, const
             }
         }
         conv_give_image(&w, (float *)compute_arg(op, 3) + r * compute_conv_input(w.g));
+    }
+}
+
+/* Of one image, from whichever place. */
+INLINE void conv_sum_bias(const struct conv_work *w, const struct team_part *part, const float *dz,
+                          const void *seen)
+{
+    for (size_t f = part->from; f < part->to; f += LANES) {
+        vf sum = load(w->bias + f);
+        for (size_t i = f; i < w->outputs * w->filters; i += w->filters) {
+            const vf v = load(dz + i);
+            vi counts = ~(vi){0};
+            if (w->g->pool.size > 0)
+                counts = ~conv_counts(w, seen, i, v, COMPUTE_CUT);
+            else if (w->g->has_relu)
+                counts = conv_counts(w, seen, i, v, 0);
+            sum += (vf)(counts & (vi)v);
+        }
+        store(w->bias + f, sum);
     }
 }
 
@@ -235,17 +317,15 @@ INLINE void conv_sum_gradients(const struct compute_op *op, const struct team_pa
             seen += at * (w->g->pool.size ? 1 : sizeof(float));
         conv_take_image(w, (const float *)compute_arg(op, 0) + r * compute_conv_input(w->g));
         conv_terms_by_filter(w, part->from, part->to, (const float *)compute_arg(op, 1) + at, seen);
-        for (size_t f = part->from; f < part->to; f++) {
-            for (size_t t = w->starts[f]; t < w->starts[f + 1]; t++)
-                w->bias[f] += w->terms[t].gradient;
-        }
+        conv_sum_bias(w, part, (const float *)compute_arg(op, 1) + at, seen);
         for (struct conv_slice s = {0}; conv_next_slice(w, &s);) {
             for (size_t f = part->from; f < part->to; f++) {
                 const struct conv_sum sum = {.to = w->weights + f * w->filter_stride + s.ky * w->run_stride +
                                                    s.k,
                                              .to_line = w->run_stride,
-                                             .terms = w->terms + w->starts[f],
-                                             .count = w->starts[f + 1] - w->starts[f],
+                                             .at = w->at + w->lists[f].first,
+                                             .gradients = w->gradients + w->lists[f].first,
+                                             .count = w->lists[f].count,
                                              .from = w->image + s.ky * w->line + s.k,
                                              .from_line = w->line};
                 conv_add(&sum, s.lines, s.parts);

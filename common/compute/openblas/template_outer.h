@@ -3,7 +3,7 @@
 #ifndef FEDLANE_COMPUTE_OPENBLAS_TEMPLATE_OUTER_H
 #define FEDLANE_COMPUTE_OPENBLAS_TEMPLATE_OUTER_H
 
-enum { OUTER_ITEMS = 5, OUTER_SPAN = OUTER_VECTORS * LANES };
+enum { OUTER_ITEMS = 5, OUTER_SPAN = OUTER_VECTORS * LANES, OUTER_CACHED = 1 << 18, OUTER_AHEAD = 32 };
 
 enum finish { FINISH_STORE, FINISH_ADD, FINISH_SGD, FINISH_PROX };
 
@@ -15,7 +15,8 @@ struct outer {
     float *out;     /* rows of `width` */
     enum finish finish;
     float learning_rate, mu;
-    const float *anchor; /* laid out as out */
+    const float *anchor;     /* laid out as out */
+    bool fetches, fetches_b; /* out and anchor, or b, lie in no near cache: they are asked for early */
 };
 
 INLINE void finish_vector(const struct outer *o, enum finish how, size_t at, vf sum)
@@ -48,6 +49,21 @@ INLINE void finish_tile(const struct outer *o, enum finish how, size_t at, vf su
     }
 }
 
+/* What the next tile will finish. */
+INLINE void outer_fetch(const struct outer *o, size_t at, int items, int vectors)
+{
+    UNROLL for (int q = 0; q < items; q++)
+    {
+        UNROLL for (int v = 0; v < vectors; v++)
+        {
+            const size_t to = at + (size_t)q * o->width + (size_t)v * LANES;
+            __builtin_prefetch(o->out + to, 1);
+            if (o->finish == FINISH_PROX)
+                __builtin_prefetch(o->anchor + to);
+        }
+    }
+}
+
 /* items and vectors are constants, so that the sums stay in registers; so do the two addresses of a. */
 INLINE void outer_tile(const struct outer *o, size_t i, size_t j, int items, int vectors)
 {
@@ -61,11 +77,15 @@ INLINE void outer_tile(const struct outer *o, size_t i, size_t j, int items, int
             sum[q][v] = splat(0);
         }
     }
+    if (o->fetches)
+        outer_fetch(o, i * o->width + j + OUTER_SPAN, items, vectors);
     for (size_t t = 0; t < o->terms; t++, b += width) {
         vf row[OUTER_VECTORS];
         UNROLL for (int v = 0; v < vectors; v++)
         {
             row[v] = load(b + v * LANES);
+            if (o->fetches_b)
+                __builtin_prefetch(b + OUTER_AHEAD * o->width + v * LANES);
         }
         UNROLL for (int q = 0; q < items; q++)
         {
@@ -168,7 +188,8 @@ KERNEL_TARGET static void dense_input_gradient(const struct compute_op *op, cons
                             .a_item = z_stride,
                             .b = compute_arg(op, 1),
                             .out = (float *)compute_arg(op, 2) + first_row * x_stride,
-                            .finish = FINISH_STORE};
+                            .finish = FINISH_STORE,
+                            .fetches_b = op->outputs * x_stride > OUTER_CACHED};
     outer_run(&o, is_by_rows ? 0 : part->from, is_by_rows ? x_stride : part->to);
 }
 
@@ -189,9 +210,11 @@ KERNEL_TARGET static void weight_gradients(const struct compute_op *op, const st
     how.b = compute_arg(op, 0);
     how.out = w + part->from * x_stride;
     how.anchor = w0 ? w0 + part->from * x_stride : NULL;
+    how.fetches = op->outputs * x_stride > OUTER_CACHED;
     outer_run(&how, 0, how.width);
     if (part->from > 0)
         return;
+    how.fetches = false;
     how.items = 1; /* the biases' gradient is that of weights whose input is 1 */
     how.width = how.a_term;
     how.b = dz;
