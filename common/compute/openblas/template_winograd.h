@@ -1,6 +1,7 @@
 /* A convolution of 5 x 5 with a 2 x 2 pool behind it, by Winograd's algorithm F(2 x 2, 5 x 5): the four
  * pixels of a pool's window come from 6 x 6 of the image by 36 products per channel and filter, not by 100.
- * The points are 0, 1, -1, 2, -2 and infinity.
+ * The points are 0, 2/3, -2/3, 3/2, -3/2 and infinity: by these, errors are as small as those of the plain
+ * sum, by 1, -1, 2 and -2 twice as large.
  *
  * Tiles (windows) of one image at a time are transformed: [36][channels / 16][tiles][16]; then each of the 36
  * is a product with weights [36][channels][16] of one block of filters; [36][tiles][16] become the pool's
@@ -11,38 +12,51 @@
 
 typedef uint8_t vbytes __attribute__((vector_size(LANES)));
 
+/* The points A, -A, B, -B, of which A B = 1. */
+#define WINOGRAD_A   (2.f / 3)
+#define WINOGRAD_B   (3.f / 2)
+#define WINOGRAD_AA  (4.f / 9)
+#define WINOGRAD_BB  (9.f / 4)
+#define WINOGRAD_SUM (97.f / 36) /* of their squares */
+
 /* From 5 weights to 6, `step` vectors apart. */
 INLINE void winograd_weights(const vf *g, int step, vf *out)
 {
-    const vf even = g[0] + g[2 * step] + g[4 * step], odd = g[step] + g[3 * step],
-             even2 = FMA(splat(16), g[4 * step], FMA(splat(4), g[2 * step], g[0])),
-             odd2 = FMA(splat(8), g[3 * step], 2 * g[step]);
-    out[0] = g[0] * 0.25f;
-    out[1] = (even + odd) * (-1.f / 6);
-    out[2] = (even - odd) * (-1.f / 6);
-    out[3] = (even2 + odd2) * (1.f / 24);
-    out[4] = (even2 - odd2) * (1.f / 24);
+    const vf even_a = FMA(splat(WINOGRAD_AA * WINOGRAD_AA), g[4 * step],
+                          FMA(splat(WINOGRAD_AA), g[2 * step], g[0])),
+             even_b = FMA(splat(WINOGRAD_BB * WINOGRAD_BB), g[4 * step],
+                          FMA(splat(WINOGRAD_BB), g[2 * step], g[0])),
+             odd_a = WINOGRAD_A * FMA(splat(WINOGRAD_AA), g[3 * step], g[step]),
+             odd_b = WINOGRAD_B * FMA(splat(WINOGRAD_BB), g[3 * step], g[step]);
+    out[0] = g[0];
+    out[1] = (even_a + odd_a) * (-81.f / 130); /* 1 / (2 A^2 (A^2 - B^2)) */
+    out[2] = (even_a - odd_a) * (-81.f / 130);
+    out[3] = (even_b + odd_b) * (8.f / 65);
+    out[4] = (even_b - odd_b) * (8.f / 65);
     out[5] = g[4 * step];
 }
 
 /* From 6 values to 6. */
 INLINE void winograd_values(const vf *d, int step, vf *out)
 {
-    const vf a = FMA(splat(-4), d[2 * step], d[4 * step]), b = FMA(splat(-4), d[step], d[3 * step]),
-             c = d[4 * step] - d[2 * step], e = 2 * (d[3 * step] - d[step]);
-    out[0] = FMA(splat(4), d[0], FMA(splat(-5), d[2 * step], d[4 * step]));
-    out[1] = a + b;
-    out[2] = a - b;
-    out[3] = c + e;
-    out[4] = c - e;
-    out[5] = FMA(splat(4), d[step], FMA(splat(-5), d[3 * step], d[5 * step]));
+    const vf even_a = FMA(splat(-WINOGRAD_BB), d[2 * step], d[4 * step]),
+             even_b = FMA(splat(-WINOGRAD_AA), d[2 * step], d[4 * step]),
+             odd_a = FMA(splat(-WINOGRAD_BB), d[step], d[3 * step]),
+             odd_b = FMA(splat(-WINOGRAD_AA), d[step], d[3 * step]);
+    out[0] = FMA(splat(-WINOGRAD_SUM), d[2 * step], d[0] + d[4 * step]);
+    out[1] = FMA(splat(WINOGRAD_A), odd_a, even_a);
+    out[2] = FMA(splat(-WINOGRAD_A), odd_a, even_a);
+    out[3] = FMA(splat(WINOGRAD_B), odd_b, even_b);
+    out[4] = FMA(splat(-WINOGRAD_B), odd_b, even_b);
+    out[5] = FMA(splat(-WINOGRAD_SUM), d[3 * step], d[step] + d[5 * step]);
 }
 
 /* From 6 products to 2 results. */
 INLINE void winograd_results(const vf *m, int step, vf *out)
 {
     out[0] = m[0] + (m[step] + m[2 * step]) + (m[3 * step] + m[4 * step]);
-    out[1] = (m[step] - m[2 * step]) + FMA(splat(2), m[3 * step] - m[4 * step], m[5 * step]);
+    out[1] = FMA(splat(WINOGRAD_A), m[step] - m[2 * step],
+                 FMA(splat(WINOGRAD_B), m[3 * step] - m[4 * step], m[5 * step]));
 }
 
 /* From packed weights [filters / 16][5][5][channels][16] to [filters / 16][36][channels][16]. */
