@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "common/base/rng.h"
+#include "common/compute/compute_descent.h"
 #include "common/compute/openblas/tiles.h"
 #include "common/json/json_spec.h"
 #include "common/nn/model.h"
@@ -81,8 +82,26 @@ END_TEST
 
 START_TEST(test_vectors)
 {
-    for (int kind = COMPUTE_RELU_FORWARD; kind <= COMPUTE_RELU_BACKWARD; kind++)
+    static const struct compute_descent descents[] = {
+        {.rule = COMPUTE_RULE_SGD, .clip_norm = 0.5f},
+        {.rule = COMPUTE_RULE_ADAM,
+         .keep1 = 0.9f,
+         .take1 = 0.1f,
+         .keep2 = 0.9f,
+         .take2 = 0.1f,
+         .unbias1 = 2,
+         .unbias2 = 3,
+         .epsilon = 0.1f,
+         .weight_decay = 0.1f},
+    };
+    for (int kind = COMPUTE_RELU_FORWARD; kind <= COMPUTE_TANH_BACKWARD; kind++)
         ck_cut(&(struct compute_op){.kind = (enum compute_kind)kind, .rows = 300007});
+    for (size_t i = 0; i < sizeof descents / sizeof *descents; i++)
+        ck_cut(&(struct compute_op){.kind = COMPUTE_DESCENT,
+                                    .rows = 300007,
+                                    .learning_rate = 0.1f,
+                                    .mu = 1,
+                                    .descent = &descents[i]});
 }
 END_TEST
 

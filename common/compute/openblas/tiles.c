@@ -14,8 +14,7 @@ bool tiles_are_elements(const struct compute_op *op)
     case COMPUTE_RELU_BACKWARD:
     case COMPUTE_TANH_FORWARD:
     case COMPUTE_TANH_BACKWARD:
-    case COMPUTE_PROX_GRADIENT:
-    case COMPUTE_PROX_STEP:
+    case COMPUTE_DESCENT:
         return true;
     default:
         return false;
@@ -27,8 +26,10 @@ struct compute_op tiles_elements(const struct compute_op *op, const struct team_
     struct compute_operand operands[COMPUTE_MAX_ARGS];
     struct compute_op some = *op;
     some.rows = part->to - part->from;
-    for (int i = compute_operands(op, operands); i-- > 0;)
-        some.arg[i] = compute_at(op->arg[i], part->from * sizeof(real));
+    for (int i = compute_operands(op, operands); i-- > 0;) {
+        if (operands[i].bytes == op->rows * sizeof(real)) /* a descent's norm is a number for all */
+            some.arg[i] = compute_at(op->arg[i], part->from * sizeof(real));
+    }
     return some;
 }
 

@@ -34,7 +34,7 @@ static inline bool tiles_are_many(const struct compute_op *op)
     return op->kind <= COMPUTE_DENSE_INPUT_GRADIENT && op->rows >= 32 && op->outputs >= 32;
 }
 
-/* Operations of one length, all of whose arguments are vectors of it. */
+/* Operations on vectors of one length, value by value. */
 bool tiles_are_elements(const struct compute_op *op);
 /* Such an operation on a part of its vectors. */
 struct compute_op tiles_elements(const struct compute_op *op, const struct team_part *part);
