@@ -9,7 +9,11 @@
 #include "common/nn/model.h"
 #include "tests/compute/op_check.h"
 
+#ifdef FEDLANE_SANITIZED
+static const size_t cores[] = {3}; /* ten times slower, and after races, which three threads show */
+#else
 static const size_t cores[] = {2, 3, 5};
+#endif
 enum { NUM_CORES = sizeof cores / sizeof *cores };
 
 static void start(size_t n)
