@@ -136,6 +136,8 @@ class Sweep:
             if done.returncode == 0:
                 self.is_whole(target, at, expected, SILENCE)
                 shutil.rmtree(target)
+            else:  # it was the server that died; its process may last a moment longer
+                harness.wait_for(lambda: not lab.server.running(), "the server to be dead")
             assert not glob.glob(target + "*"), (at, done)
             if not lab.server.running():
                 has_died = True

@@ -198,8 +198,8 @@ START_TEST(test_refusals)
     ck_refused(ERR_INVALID_FIELD, "data.source=nosuch", "data.source", "synthetic");
     ck_refused(ERR_INVALID_FIELD, "selection.population=13", "selection", "12 of 13");
     ck_refused(ERR_INVALID_FIELD, "dataset=other", "dataset", "other");
-    ck_refused(ERR_INVALID_FIELD, "model.input=[61]", "model.input", "61 numbers");
-    ck_refused(ERR_INVALID_FIELD, "model.layers[0].units=9", "model.layers", "10 classes");
+    ck_refused(ERR_INVALID_FIELD, "model.input=[61]", "model.input", "61 features");
+    ck_refused(ERR_INVALID_FIELD, "model.layers[0].units=9", "model.layers", "has 10");
 }
 END_TEST
 
