@@ -217,7 +217,7 @@ static void release_bed(struct bed *b)
 static int64_t now_ns(void)
 {
     struct timespec t;
-    if (clock_gettime(team_lanes() > 1 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t))
+    if (clock_gettime(team_seats() > 1 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t))
         bug("no clock of this thread");
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }

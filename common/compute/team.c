@@ -26,7 +26,7 @@ static struct {
     struct region *first;
     size_t sleeping; /* helpers that wait for `posted` */
     size_t cores, num_helpers;
-    pthread_t helpers[TEAM_MAX_LANES - 1];
+    pthread_t helpers[TEAM_MAX_SEATS - 1];
     /* Changed with the lock, read without it: */
     atomic_size_t jobs;    /* threads between enter and leave */
     atomic_size_t helping; /* helpers that have a core */
@@ -87,9 +87,9 @@ static struct region *pick(void)
 }
 
 /* Called and left with the lock held. */
-static void help(struct region *r, size_t lane)
+static void help(struct region *r, size_t seat)
 {
-    struct team_part part = {.lane = lane};
+    struct team_part part = {.seat = seat};
     (void)atomic_fetch_add_explicit(&r->helpers, 1, memory_order_relaxed);
     unlock();
     while (!must_give_way() && take(r, &part))
@@ -118,7 +118,7 @@ static struct region *look_for_more(void)
 
 static void *helper_main(void *arg)
 {
-    const size_t lane = (uintptr_t)arg;
+    const size_t seat = (uintptr_t)arg;
     lock();
     while (!team.is_stopping) {
         struct region *r = num_busy() < team.cores ? pick() : NULL;
@@ -130,7 +130,7 @@ static void *helper_main(void *arg)
         }
         (void)atomic_fetch_add_explicit(&team.helping, 1, memory_order_relaxed);
         for (; r; r = look_for_more())
-            help(r, lane);
+            help(r, seat);
         (void)atomic_fetch_sub_explicit(&team.helping, 1, memory_order_relaxed);
         (void)pthread_cond_broadcast(&team.left);
     }
@@ -140,19 +140,19 @@ static void *helper_main(void *arg)
 
 enum err team_start(size_t cores, struct fault *fault)
 {
-    const size_t lanes = cores < TEAM_MAX_LANES ? cores : TEAM_MAX_LANES;
+    const size_t seats = cores < TEAM_MAX_SEATS ? cores : TEAM_MAX_SEATS;
     if (team.cores > 0)
         bug("a second team");
     team.cores = cores;
     team.is_stopping = false;
-    while (team.num_helpers + 1 < lanes) {
-        const uintptr_t lane = team.num_helpers + 1;
+    while (team.num_helpers + 1 < seats) {
+        const uintptr_t seat = team.num_helpers + 1;
         /* NOLINTNEXTLINE(performance-no-int-to-ptr): a small number, not an address */
-        if (pthread_create(&team.helpers[team.num_helpers], NULL, helper_main, (void *)lane) != 0) {
+        if (pthread_create(&team.helpers[team.num_helpers], NULL, helper_main, (void *)seat) != 0) {
             team_stop();
             return fault_set(fault, ERR_UNAVAILABLE, NULL,
-                             "only %zu of %zu threads can be started; try fewer --threads", (size_t)lane,
-                             lanes);
+                             "only %zu of %zu threads can be started; try fewer --threads", (size_t)seat,
+                             seats);
         }
         team.num_helpers++;
     }
@@ -189,7 +189,7 @@ void team_leave(void)
     unlock();
 }
 
-size_t team_lanes(void)
+size_t team_seats(void)
 {
     return team.num_helpers + 1;
 }

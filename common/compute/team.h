@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include "common/base/err.h"
 
-enum { TEAM_MAX_LANES = 32 }; /* threads that may work at one operation; each wants scratch memory */
+enum { TEAM_MAX_SEATS = 32 }; /* threads that may work at one operation; each wants scratch memory */
 
-/* Once, before the first model is opened, since scratch memory is planned by the lanes. ERR_UNAVAILABLE:
+/* Once, before the first model is opened, since scratch memory is planned by the seats. ERR_UNAVAILABLE:
  * threads could not be started. */
 enum err team_start(size_t cores, struct fault *fault) MUST_CHECK;
 void team_stop(void); /* nobody computes any more; legal without a start */
@@ -23,12 +23,12 @@ void team_enter(void);
 void team_leave(void);
 
 /* How many parts of an operation may run at once, 1 or more; the same from start to stop. */
-size_t team_lanes(void);
+size_t team_seats(void);
 
-/* Part [from, to) of an operation. Parts of an operation that run at once have different lanes, below
- * team_lanes(). */
+/* Part [from, to) of an operation. Parts of an operation that run at once have different seats, below
+ * team_seats(). */
 struct team_part {
-    size_t from, to, lane;
+    size_t from, to, seat;
 };
 typedef void team_work(const void *ctx, const struct team_part *part);
 

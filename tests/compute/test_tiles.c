@@ -1,5 +1,5 @@
 /* Threads that help with parts of others' operations: the same bits with any number of them, never more busy
- * threads than cores, never two parts in one lane. */
+ * threads than cores, never two parts in one seat. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include "common/base/rng.h"
@@ -21,7 +21,7 @@ static void start(size_t n)
     struct fault fault = FAULT_NONE;
     enum err err = team_start(n, &fault);
     ck_assert_msg(!err, "%s", fault.detail);
-    ck_assert_uint_eq(team_lanes(), n);
+    ck_assert_uint_eq(team_seats(), n);
 }
 
 static struct operands result_of(const struct compute_op *op, const struct operands *from)
@@ -261,7 +261,7 @@ enum { CORES = 3, JOBS = 3, TURNS = 200, ITEMS = 97 };
 static atomic_int num_busy; /* threads at work */
 
 struct items {
-    atomic_bool is_lane_taken[TEAM_MAX_LANES];
+    atomic_bool is_seat_taken[TEAM_MAX_SEATS];
     unsigned char done[ITEMS];
 };
 
@@ -275,14 +275,14 @@ static void ck_cores(int change)
 static void do_items(const void *ctx, const struct team_part *part)
 {
     struct items *items = *(struct items *const *)ctx;
-    if (part->lane > 0) /* the caller is counted since it entered */
+    if (part->seat > 0) /* the caller is counted since it entered */
         ck_cores(1);
-    ck_assert_uint_lt(part->lane, team_lanes());
-    ck_assert(!atomic_exchange(&items->is_lane_taken[part->lane], true));
+    ck_assert_uint_lt(part->seat, team_seats());
+    ck_assert(!atomic_exchange(&items->is_seat_taken[part->seat], true));
     for (size_t i = part->from; i < part->to; i++)
         items->done[i]++;
-    atomic_store(&items->is_lane_taken[part->lane], false);
-    if (part->lane > 0)
+    atomic_store(&items->is_seat_taken[part->seat], false);
+    if (part->seat > 0)
         ck_cores(-1);
 }
 
@@ -323,7 +323,7 @@ START_TEST(test_without_a_team)
 {
     struct items items = {.done = {0}}, *shared = &items;
     team_stop();
-    ck_assert_uint_eq(team_lanes(), 1);
+    ck_assert_uint_eq(team_seats(), 1);
     team_enter();
     atomic_store(&num_busy, 1);
     team_run(ITEMS, 1, ITEMS, do_items, &shared);

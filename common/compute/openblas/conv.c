@@ -29,14 +29,14 @@ static size_t winograd_tiles(const struct conv_work *w)
     return tiles < windows ? tiles : windows;
 }
 
-/* Floats of scratch memory: what all lanes have in common, and what each has of its own. */
+/* Floats of scratch memory: what all seats have in common, and what each has of its own. */
 struct conv_scratch {
-    size_t common, lane;
+    size_t common, seat;
 };
 
-/* Sizes, and where each part of a lane's scratch memory begins. */
+/* Sizes, and where each part of a seat's scratch memory begins. */
 static struct conv_scratch lay_out(const struct compute_op *op, struct conv_work *w, float *scratch,
-                                   size_t lane)
+                                   size_t seat)
 {
     const struct compute_conv *g = op->conv;
     const size_t pixels = g->out_height * g->out_width;
@@ -47,26 +47,26 @@ static struct conv_scratch lay_out(const struct compute_op *op, struct conv_work
     w->outputs = g->pool.size ? g->pool.out_height * g->pool.out_width : pixels;
     w->filter_stride = compute_conv_filter(g);
     struct conv_scratch s = {.common = w->filters * (w->filter_stride + 1),
-                             .lane = align16(w->lines * w->line) + SLACK};
-    const size_t image = s.lane, weights = s.common;
+                             .seat = align16(w->lines * w->line) + SLACK};
+    const size_t image = s.seat, weights = s.common;
     size_t behind = 0; /* floats of the values, or terms, behind the image */
     if (op->kind == COMPUTE_CONV_FORWARD && is_for_winograd(g)) {
         w->winograd.tiles = winograd_tiles(w);
         s.common += 36 * g->pixel * w->filters;
         behind = 36 * g->pixel * w->winograd.tiles;
-        s.lane += behind + 36 * w->winograd.tiles * CONV_BLOCK;
+        s.seat += behind + 36 * w->winograd.tiles * CONV_BLOCK;
     } else if (op->kind == COMPUTE_CONV_FORWARD) {
-        s.lane += g->pool.size ? pixels * CONV_BLOCK : 0;
+        s.seat += g->pool.size ? pixels * CONV_BLOCK : 0;
     } else { /* vectors of terms are written, of which some count; a list is two floats */
         behind = 2 * (align16(w->outputs * g->filters) + 16);
-        s.lane += behind + align16(2 * (pixels > g->filters ? pixels : g->filters));
+        s.seat += behind + align16(2 * (pixels > g->filters ? pixels : g->filters));
     }
     if (!scratch)
         return s;
     w->weights = scratch;
     w->bias = scratch + w->filters * w->filter_stride;
     w->winograd.weights = scratch + weights;
-    w->image = scratch + s.common + lane * s.lane;
+    w->image = scratch + s.common + seat * s.seat;
     w->z = w->winograd.values = w->image + image;
     w->winograd.products = w->z + behind;
     w->at = (uint32_t *)(void *)w->z;
@@ -87,13 +87,13 @@ size_t conv_scratch_bytes(const struct compute_op *op)
 {
     struct conv_work w;
     const struct conv_scratch s = lay_out(op, &w, NULL, 0);
-    return (s.common + tiles_lanes(op) * s.lane) * sizeof(float) + 64; /* to begin at a cache line */
+    return (s.common + tiles_seats(op) * s.seat) * sizeof(float) + 64; /* to begin at a cache line */
 }
 
-void conv_work_init(const struct compute_op *op, size_t lane, struct conv_work *out)
+void conv_work_init(const struct compute_op *op, size_t seat, struct conv_work *out)
 {
     uintptr_t at = (uintptr_t)compute_scratch_arg(op);
-    (void)lay_out(op, out, (float *)((at + 63) / 64 * 64), lane);
+    (void)lay_out(op, out, (float *)((at + 63) / 64 * 64), seat);
     memset(out->image, 0, (align16(out->lines * out->line) + SLACK) * sizeof *out->image);
 }
 

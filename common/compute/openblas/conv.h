@@ -45,7 +45,7 @@ struct conv_work {
 bool conv_supports(const struct compute_op *op);
 size_t conv_scratch_bytes(const struct compute_op *op);
 /* Parts that run at once have the packed weights, or the gradient, in common, and all else of their own. */
-void conv_work_init(const struct compute_op *op, size_t lane, struct conv_work *out);
+void conv_work_init(const struct compute_op *op, size_t seat, struct conv_work *out);
 
 void conv_take_image(const struct conv_work *w, const float *x);
 void conv_give_image(const struct conv_work *w, float *dx);

@@ -74,7 +74,7 @@ KERNEL_TARGET static void conv_forward_prepare(const struct compute_op *op)
 KERNEL_TARGET static void conv_forward(const struct compute_op *op, const struct team_part *part)
 {
     struct conv_work w;
-    conv_work_init(op, part->lane, &w);
+    conv_work_init(op, part->seat, &w);
     for (size_t r = part->from; r < part->to; r++) {
         const size_t at = r * compute_conv_output(w.g);
         conv_take_image(&w, (const float *)compute_arg(op, 0) + r * compute_conv_input(w.g));
@@ -258,7 +258,7 @@ INLINE void conv_terms_by_pixel(const struct conv_work *w, const float *dz, cons
 KERNEL_TARGET static void conv_input_gradient(const struct compute_op *op, const struct team_part *part)
 {
     struct conv_work w;
-    conv_work_init(op, part->lane, &w);
+    conv_work_init(op, part->seat, &w);
     for (size_t r = part->from; r < part->to; r++) {
         const size_t at = r * compute_conv_output(w.g);
         const char *seen = compute_optional_arg(op, 1);
@@ -354,7 +354,7 @@ INLINE void conv_gradients(const struct compute_op *op, const struct team_part *
                            float *weights, float *bias, const float *weights0, const float *bias0)
 {
     struct conv_work w;
-    conv_work_init(op, part->lane, &w);
+    conv_work_init(op, part->seat, &w);
     conv_sum_gradients(op, part, &w);
     how.out = weights;
     how.anchor = weights0;

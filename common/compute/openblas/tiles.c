@@ -35,11 +35,11 @@ struct compute_op tiles_elements(const struct compute_op *op, const struct team_
 
 /* Every part is worth a thread's while, and there are a few for each thread where a cut costs nothing, since
  * threads do not keep step. */
-static struct tiles cut(size_t count, size_t unit, double work, size_t parts_a_lane)
+static struct tiles cut(size_t count, size_t unit, double work, size_t parts_a_seat)
 {
-    const size_t most = team_lanes() * parts_a_lane;
+    const size_t most = team_seats() * parts_a_seat;
     const double worth = work / part_work;
-    if (team_lanes() == 1 || count <= unit || worth < 2)
+    if (team_seats() == 1 || count <= unit || worth < 2)
         return (struct tiles){count, unit, 1};
     return (struct tiles){count, unit, worth < (double)most ? (size_t)worth : most};
 }
@@ -102,7 +102,7 @@ struct team_part tiles_all(const struct compute_op *op)
     return (struct team_part){.to = tiles_of(op).count};
 }
 
-size_t tiles_lanes(const struct compute_op *op)
+size_t tiles_seats(const struct compute_op *op)
 {
-    return tiles_of(op).parts > 1 ? team_lanes() : 1;
+    return tiles_of(op).parts > 1 ? team_seats() : 1;
 }

@@ -16,8 +16,8 @@ struct tiles tiles_of(const struct compute_op *op);
 /* All of it in one part. */
 struct team_part tiles_all(const struct compute_op *op);
 
-/* How many lanes an operation must have scratch memory for. */
-size_t tiles_lanes(const struct compute_op *op);
+/* How many seats an operation must have scratch memory for. */
+size_t tiles_seats(const struct compute_op *op);
 
 /* Whether a dense forward operation or input gradient is cut by rows, not by columns of its result. */
 static inline bool tiles_are_rows(const struct compute_op *op)
