@@ -195,8 +195,10 @@ struct control *control_start(const char *data_dir, struct store *store, struct 
     c->blobs = blobs;
     c->listener = listen_in(data_dir);
     c->wakeup = c->listener < 0 ? -1 : eventfd(0, EFD_CLOEXEC);
-    if (c->wakeup >= 0 && pthread_create(&c->thread, NULL, run, c) == 0)
+    if (c->wakeup >= 0 && pthread_create(&c->thread, NULL, run, c) == 0) {
+        (void)pthread_setname_np(c->thread, "control");
         return c;
+    }
     log_warning("server",
                 "no backups can be made while this server runs: cannot listen on %s/control.sock: %s",
                 data_dir, strerror(errno));

@@ -232,39 +232,34 @@ def test_cut_short(lab):
     lab.start_server()
 
 
-def naps(pid):
-    """How often each thread has gone to sleep."""
-    found = {}
-    for thread in os.listdir("/proc/%d/task" % pid):
-        with open("/proc/%d/task/%s/status" % (pid, thread)) as f:
-            found[thread] = int(next(line for line in f if line.startswith("voluntary")).split()[1])
-    return found
+def naps(thread):
+    """How often it has gone to sleep."""
+    with open(thread + "/status") as f:
+        return int(next(line for line in f if line.startswith("voluntary")).split()[1])
+
+
+def thread_named(pid, name):
+    for thread in glob.glob("/proc/%d/task/*" % pid):
+        with open(thread + "/comm") as f:
+            if f.read().strip() == name:
+                return thread
+    raise AssertionError("no thread " + name)
 
 
 def test_no_descriptor_is_left(lab):
     """Whoever asks waits then, and what he asks of does not spin."""
     lab.start_server()
     pid = lab.server.process.pid
-
-    def ask():
-        client = socket.socket(socket.AF_UNIX)
+    thread = thread_named(pid, "control")
+    none, before = (3, resource.getrlimit(resource.RLIMIT_NOFILE)[1]), resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(harness.TIMEOUT_S)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, none)  # 0, 1 and 2 are taken
         client.connect(os.path.join(lab.data_dir, "control.sock"))
         client.sendall(b"what\n")
-        return client
-    before = naps(pid)
-    for _ in range(50):
-        with ask() as client:
-            assert client.recv(100).startswith(b"error "), "no answer"
-            assert client.recv(100) == b"", "not closed"  # and so its descriptor is none of the open ones
-    after = naps(pid)
-    thread = max(before, key=lambda t: after[t] - before[t])  # the one that answered
-    open_files = min(len(os.listdir("/proc/%d/fd" % pid)) for _ in range(50))  # some are open for a moment only
-    limits = resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_files, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-    with ask() as client:
-        start = naps(pid)[thread]
-        harness.wait_for(lambda: naps(pid)[thread] > start + 3, "the thread to sleep", 30)
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+        start = naps(thread)
+        harness.wait_for(lambda: naps(thread) > start + 3, "the thread to sleep", 30)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
         assert client.recv(100).startswith(b"error "), "no answer"
     assert lab.server.stop() == 0
 
