@@ -97,7 +97,7 @@ static size_t matrix_width(const struct compute_op *op, int arg)
     return widths[op->kind][arg];
 }
 
-static bool is_padding(const struct compute_op *op, int arg, size_t i)
+bool is_padding(const struct compute_op *op, int arg, size_t i)
 {
     if (op->kind >= COMPUTE_UNPACK && op->kind <= COMPUTE_POOL_BACKWARD)
         return is_image_padding(op, arg, i);

@@ -18,6 +18,8 @@ struct operands {
 /* Numbers around 0, small integers for labels, places in a window for bytes, zeros for padding; outputs start
  * as numbers that nobody computes, with their padding. */
 void make_operands(const struct compute_op *op, uint64_t seed, struct operands *out);
+/* Whether value i of an operand is padding. */
+bool is_padding(const struct compute_op *op, int arg, size_t i);
 struct operands copy_operands(const struct operands *from);
 void free_operands(struct operands *o);
 /* Runs op on a backend with operands `shift` bytes off the buffer's start; results replace the operands'

@@ -1,13 +1,18 @@
-/* Every operation on every backend against the reference, on the same random operands. */
-#include <math.h>
+/* test_ops [test|grad|perf] [BACKEND]
+ * test: every operation on every backend against the reference, on the same random operands.
+ * grad: every backward operation against differences of its forward operation. Without arguments, both.
+ * perf: a table of times (./dev bench ops). */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 #include "common/base/rng.h"
 #include "tests/compute/descent_ops.h"
+#include "tests/compute/grad_ops.h"
 #include "tests/compute/image_ops.h"
+#include "tests/compute/logit_ops.h"
 #include "tests/compute/lstm_ops.h"
+#include "tests/compute/perf_ops.h"
 #include "tests/compute/sequence_ops.h"
 #include "tests/support/elsewhere.h"
 
@@ -147,7 +152,7 @@ static void ck_same_bits(struct compute *c, struct compute_op op)
 /* PoCL is an OpenCL device on the CPU (./dev deps check installs it); another one that is here serves as
  * well. The thread sanitizer does not see into its threads, and a leak checker falls over them, hence the
  * end. */
-START_TEST(test_opencl)
+static struct compute *open_opencl(void)
 {
     struct compute *c = NULL;
     struct fault fault = FAULT_NONE;
@@ -160,6 +165,29 @@ START_TEST(test_opencl)
     }
     ck_assert_msg(!compute_open("opencl", &c, &fault), "%s", fault.detail);
     ck_assert_ptr_nonnull(strstr(compute_description(c), "opencl:"));
+    return c;
+}
+
+START_TEST(test_opencl_gradients)
+{
+    ck_gradients(open_opencl());
+    _exit(EXIT_SUCCESS);
+}
+END_TEST
+
+START_TEST(test_gradients)
+{
+    static const char *const names[] = {"reference", "openblas"};
+    struct compute *c = NULL;
+    ck_assert_int_eq(compute_open(names[_i], &c, NULL), ERR_OK);
+    ck_gradients(c);
+    compute_close(c);
+}
+END_TEST
+
+START_TEST(test_opencl)
+{
+    struct compute *c = open_opencl();
     for (uint64_t key = 1; key <= 3; key++) {
         struct compute_op op = make_op(COMPUTE_DROPOUT, 4099, 0, 0);
         op.key = UINT64_MAX / key;
@@ -236,78 +264,11 @@ START_TEST(test_a_slice_too_small_is_a_bug)
 }
 END_TEST
 
-/* exp over all that softmax can ask for, through logits (0, -x). */
-START_TEST(test_exponentials_are_exact_enough)
+START_TEST(test_logits)
 {
-    struct compute *c = NULL;
-    struct compute_buffer *b = NULL;
-    ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
-    ck_assert_int_eq(compute_alloc(c, 4 * 64, &b), ERR_OK);
-    const struct compute_slice z = {b, 0}, labels = {b, 64}, sums = {b, 128}, targets = {b, 192};
-    const int32_t zero = 0;
-    ck_assert_int_eq(compute_write(c, labels, &zero, 4), ERR_OK);
-    for (double x = 0; x < 100; x += 0.0137) {
-        float logits[2] = {0, (float)-x}, gradient[2];
-        ck_assert_int_eq(compute_write(c, z, logits, 8), ERR_OK);
-        ck_assert_int_eq(compute_softmax_gradient(c, 1, 2, 1, z, labels, z, sums, targets), ERR_OK);
-        ck_assert_int_eq(compute_read(c, z, gradient, 8), ERR_OK);
-        double e = exp((double)logits[1]), expected = e / (1 + e);
-        ck_assert_double_le(fabs((double)gradient[1] - expected), 4e-7 * expected + 2e-38);
-    }
-    compute_free(c, b);
-    compute_close(c);
-}
-END_TEST
-
-/* A diverged model must show it: NaN and infinite logits give NaN losses and no correct prediction. */
-START_TEST(test_non_finite_logits_show)
-{
-    static const char *const names[] = {"reference", "openblas"};
-    for (size_t n = 0; n < 2; n++) {
-        struct compute *c = NULL;
-        struct compute_buffer *b = NULL;
-        float logits[6] = {1, NAN, 2, INFINITY, 0, 1}, out[6], sums[2], targets[2];
-        int32_t labels[2] = {1, 0}, correct[2];
-        ck_assert_int_eq(compute_open(names[n], &c, NULL), ERR_OK);
-        ck_assert_int_eq(compute_alloc(c, 512, &b), ERR_OK);
-        const struct compute_slice z = {b, 0}, dz = {b, 128}, y = {b, 256}, s = {b, 320}, t = {b, 384},
-                                   r = {b, 448};
-        ck_assert_int_eq(compute_write_matrix(c, z, logits, 2, 3), ERR_OK);
-        ck_assert_int_eq(compute_write(c, y, labels, sizeof labels), ERR_OK);
-        ck_assert_int_eq(compute_softmax_gradient(c, 2, 3, 1, z, y, dz, s, t), ERR_OK);
-        ck_assert_int_eq(compute_read_matrix(c, dz, out, 2, 3), ERR_OK);
-        ck_assert(isnan(out[1]) && isnan(out[3]));
-        ck_assert_int_eq(compute_softmax_loss(c, 2, 3, z, y, s, t, r), ERR_OK);
-        ck_assert_int_eq(compute_read(c, s, sums, sizeof sums), ERR_OK);
-        ck_assert_int_eq(compute_read(c, t, targets, sizeof targets), ERR_OK);
-        ck_assert_int_eq(compute_read(c, r, correct, sizeof correct), ERR_OK);
-        for (int i = 0; i < 2; i++)
-            ck_assert(isnan(log((double)sums[i]) - (double)targets[i]));
-        ck_assert_int_eq(correct[0], 0);
-        compute_free(c, b);
-        compute_close(c);
-    }
-}
-END_TEST
-
-/* Equal logits: the first is the prediction, as argmax has it everywhere. */
-START_TEST(test_ties_go_to_the_first)
-{
-    struct compute *c = NULL;
-    struct compute_buffer *b = NULL;
-    const float logits[9] = {0, 0, 0, 0, 0, 0, 1, 5, 5};
-    const int32_t labels[3] = {0, 1, 1};
-    int32_t correct[3];
-    ck_assert_int_eq(compute_open("openblas", &c, NULL), ERR_OK);
-    ck_assert_int_eq(compute_alloc(c, 512, &b), ERR_OK);
-    const struct compute_slice z = {b, 0}, y = {b, 192}, s = {b, 256}, t = {b, 320}, r = {b, 384};
-    ck_assert_int_eq(compute_write_matrix(c, z, logits, 3, 3), ERR_OK);
-    ck_assert_int_eq(compute_write(c, y, labels, sizeof labels), ERR_OK);
-    ck_assert_int_eq(compute_softmax_loss(c, 3, 3, z, y, s, t, r), ERR_OK);
-    ck_assert_int_eq(compute_read(c, r, correct, sizeof correct), ERR_OK);
-    ck_assert(correct[0] == 1 && correct[1] == 0 && correct[2] == 1);
-    compute_free(c, b);
-    compute_close(c);
+    ck_exponentials_are_exact_enough();
+    ck_non_finite_logits_show();
+    ck_ties_go_to_the_first();
 }
 END_TEST
 
@@ -422,30 +383,72 @@ START_TEST(test_threads_do_not_change_the_bits)
 }
 END_TEST
 
-int main(void)
+static Suite *make_tests(void)
 {
-    Suite *suite = suite_create("compute");
+    Suite *suite = suite_create("test");
     TCase *tc = unit_case("compute");
-    tcase_add_test(tc, test_openblas);
-    tcase_add_test(tc, test_baseline_kernels);
-    tcase_add_test(tc, test_avx2_kernels);
     tcase_add_test(tc, test_memory_elsewhere);
     tcase_add_test(tc, test_names);
     tcase_add_test(tc, test_buffers_are_counted_and_zero);
     tcase_add_test_raise_signal(tc, test_a_slice_too_small_is_a_bug, SIGABRT);
-    tcase_add_test(tc, test_exponentials_are_exact_enough);
-    tcase_add_test(tc, test_non_finite_logits_show);
-    tcase_add_test(tc, test_ties_go_to_the_first);
+    tcase_add_test(tc, test_logits);
     tcase_add_test(tc, test_descents_by_hand);
     tcase_add_loop_test(tc, test_dots_are_equal_on_all_cpus, 0, 3);
     tcase_add_test(tc, test_rows_are_independent);
     tcase_add_test(tc, test_threads_do_not_change_the_bits);
     suite_add_tcase(suite, tc);
+    tc = unit_case("openblas");
+    tcase_add_test(tc, test_openblas);
+    tcase_add_test(tc, test_baseline_kernels);
+    tcase_add_test(tc, test_avx2_kernels);
+    suite_add_tcase(suite, tc);
     tc = unit_case("opencl");
     tcase_add_exit_test(tc, test_opencl, EXIT_SUCCESS);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
+    return suite;
+}
+
+static Suite *make_gradients(void)
+{
+    Suite *suite = suite_create("grad");
+    TCase *tc = unit_case("reference");
+    tcase_add_loop_test(tc, test_gradients, 0, 1);
+    suite_add_tcase(suite, tc);
+    tc = unit_case("openblas");
+    tcase_add_loop_test(tc, test_gradients, 1, 2);
+    suite_add_tcase(suite, tc);
+    tc = unit_case("opencl");
+    tcase_add_exit_test(tc, test_opencl_gradients, EXIT_SUCCESS);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+static bool is_one_of(const char *word, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const modes[] = {"test", "grad", "perf"}, *const backends[] = {"reference", "openblas",
+                                                                                      "opencl"};
+    const char *mode = argc > 1 ? argv[1] : NULL, *backend = argc > 2 ? argv[2] : NULL;
+    if (argc > 3 || (mode && !is_one_of(mode, modes, 3)) || (backend && !is_one_of(backend, backends, 3)) ||
+        (mode && backend && strcmp(mode, "test") == 0 && strcmp(backend, "reference") == 0)) {
+        (void)fputs("usage: test_ops [test|grad|perf] [reference|openblas|opencl]\n"
+                    "test takes no \"reference\": it is what the others are tested against.\n",
+                    stderr);
+        return 2;
+    }
+    if (mode && strcmp(mode, "perf") == 0)
+        return perf_ops(backend);
+    SRunner *runner = srunner_create(make_tests());
+    srunner_add_suite(runner, make_gradients());
+    srunner_run(runner, mode, backend, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed != 0;
