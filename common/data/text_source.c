@@ -163,14 +163,14 @@ static enum err read_directory(struct reading *r)
     const char *dir = r->params.path, **files = NULL;
     size_t count = 0;
     enum err err = path_list(dir, endings, FIELD, &r->arena, &files, &count, r->fault);
-    if (err == ERR_OK && count == 0)
-        err = fault_set(r->fault, ERR_BAD_FILE, FIELD, "%s: has no *.txt or *.txt.gz, one for each device",
-                        path_shown(dir));
-    if (err == ERR_OK && count > LIMIT_DEVICES_PER_RUN)
-        err = fault_set(r->fault, ERR_BAD_FILE, FIELD, "%s: has more than %d files", path_shown(dir),
-                        LIMIT_DEVICES_PER_RUN);
     if (err != ERR_OK)
         return err;
+    if (count == 0)
+        return fault_set(r->fault, ERR_BAD_FILE, FIELD, "%s: has no *.txt or *.txt.gz, one for each device",
+                         path_shown(dir));
+    if (count > LIMIT_DEVICES_PER_RUN)
+        return fault_set(r->fault, ERR_BAD_FILE, FIELD, "%s: has more than %d files", path_shown(dir),
+                         LIMIT_DEVICES_PER_RUN);
     r->pieces = calloc(count, sizeof *r->pieces);
     if (!r->pieces)
         return no_memory(r, count);
